@@ -14,32 +14,34 @@ from lextables.tasks.planner import Spec
 
 MODEL_THREADS = 4  # of a job with a model
 LINEAR = "linear"  # the kind of models without tokens
-OWN_LENGTH = 0  # in the name of vectors: the encoder's own maximum length
+OWN_LENGTH = 0  # in the name of a file of vectors: the encoder's own maximum length
 LINEAR_ACTIONS = ("train", "predict")  # those with a module for linear models
 
 
 @dataclass(frozen=True)
 class Action:
-    """What a task states of an action.
-
-    Its code is in ``module``, below `lextables.tasks`.  ``module_pattern`` is the name
-    of a further module that it imports: with ``retrieval.rankers.{}`` and the job's
-    part ``bm25`` (`TaskJobs.part`) it is `retrieval.rankers.bm25`.  ``tables`` are the
-    tables of the data set that it reads, by the task's names for them, and ``fields``
-    the fields of the registry's task.  With ``census`` the action reads the census of
-    the data set, as trainings do: their checkpoints are only reused for the same data.
-    A job with a ``model`` requests memory, time and a GPU by the work of its runs; with
-    ``asks`` it asks a language model, for ``minutes`` at least.  Other jobs request
-    ``mem_mb`` and ``minutes``.
-    """
+    """What a task states of an action."""
 
     module: str
+    """Its module, below `lextables.tasks`."""
     tables: tuple[str, ...] = ()
+    """The tables of the data set that it reads, by the task's names for them."""
     fields: tuple[str, ...] = ()
+    """The fields of the registry's task that it reads."""
     module_pattern: str = ""
+    """A further module that it imports: with ``retrieval.rankers.{}`` and the job's
+    part ``bm25`` (`TaskJobs.part`) it is `retrieval.rankers.bm25`.
+    """
     census: bool = False
+    """Whether it reads the census of the data set, as trainings do: their checkpoints
+    are only reused for the same data.
+    """
     model: bool = False
+    """Whether a model works in its job, which then requests memory, time and a GPU by
+    the work of its runs.  Other jobs request ``mem_mb`` and ``minutes``.
+    """
     asks: bool = False
+    """Whether it asks a language model, for ``minutes`` at least."""
     mem_mb: int = 4000
     minutes: int = 30
     threads: int = 1
@@ -85,7 +87,7 @@ class TaskJobs:
         return [f"{self.data}/{table}.parquet" for table in tables]
 
     def names(self) -> Mapping[str, str]:
-        """{the task's name of a table: the data set's}."""
+        """{the task's name of a table: the data set's}; other tables have one name."""
         return {}
 
     def fields(self, action: Action) -> JsonObject:
@@ -123,7 +125,9 @@ class TaskJobs:
         return spec.settings.get("kind") == LINEAR
 
     def encoded(self, readers: Mapping[Run, Spec], size: int) -> JsonObject:
-        """Which texts are encoded for the runs that read the vectors of a ``size``."""
+        """What the action `encode` gets in `Job.task` besides fields: which texts it
+        encodes for the runs that read the vectors of a ``size``.
+        """
         return {}
 
     def needs(self, action: str, runs: Sequence[Run]) -> dict[str, list[Run]]:

@@ -17,38 +17,44 @@ from lextables.pipeline.run import chosen, counts_of, identity
 
 @dataclass(frozen=True)
 class Job:
-    """What an action is given.
-
-    ``inputs`` and ``outputs`` are files by role.  Inputs are `data` (tables of the data
-    set, in the order of `actions.Action.tables`), `census`, `predictions` and `records`
-    (of the runs that this run needs), `weights` and `weight_records` (of the runs whose
-    weights it loads), `choice`, and the task's features.  Outputs are `record` (the
-    run's `run.json`) and, by the action, `weights`, `predictions`, or `scores` and
-    `units`.
-
-    ``settings`` are those of the run; for a ranking, which makes several runs, they are
-    {condition: settings}.  ``task`` has fields of the registry's task.  ``part`` is
-    what is filled into `actions.Action.module_pattern`, mostly the kind of model.
-    ``code`` is the fingerprint of the job's code and ``device`` the config's choice.
-    ``work`` is the folder of checkpoints and ``vectors`` that of cached vectors.
-    ``asking`` has the folder of cached answers and the limits of language models
-    (`models.spending.Limits`).  ``log`` is the path of the job's log.
-    """
+    """What an action is given."""
 
     inputs: Mapping[str, Sequence[str]]
+    """Files by role: `data` (tables of the data set, in the order of
+    `actions.Action.tables`), `census`, `predictions` and `records` (of the runs that
+    this run needs), `weights` and `weight_records` (of the runs whose weights it
+    loads), `choice`, and the task's features.
+    """
     outputs: Mapping[str, Sequence[str]]
+    """Files by role: `record` (the run's `run.json`) and, by the action, `weights`,
+    `predictions`, or `scores` and `units`.
+    """
     settings: JsonObject
+    """Of the run; for a ranking, which makes several runs, {condition: settings}."""
     task: JsonObject = field(default_factory=dict)
+    """Fields of the registry's task."""
     part: str = ""
+    """What is filled into `actions.Action.module_pattern`, mostly the kind of model."""
     experiment: str = ""
+    """Of the run."""
     seed: int = 0
+    """Of the run."""
     code: str = ""
+    """The fingerprint of the job's code."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
+    """The config's choice."""
     work: str = ""
+    """The folder of checkpoints."""
     vectors: str = ""
+    """The folder of cached vectors."""
     asking: JsonObject = field(default_factory=dict)
+    """The folder of cached answers, and the limits of language models
+    (`models.spending.Limits`).
+    """
     threads: int = 1
+    """Of the job."""
     log: str = ""
+    """The path of the job's log."""
 
     def output(self, role: str) -> str:
         """The only file that the job writes in this role."""

@@ -48,40 +48,42 @@ NEEDS_GPU = (
     "is slow without a GPU; to run it anyway, add it to extra_models "
     "(docs/language-models.md)"
 )
+# The numbers of seeds in the names of rows, by number.
 COUNTS = ("no seed", "one seed", "two seeds", "three seeds", "four seeds")
 
 
 @dataclass(frozen=True)
 class TrainingLimits:
-    """Upper limits of a training in a rehearsal (None: no limit).
-
-    ``heads`` limits the number of single-task models, ``tokens`` the length of a text.
-    """
+    """Upper limits of a training in a rehearsal (None: no limit)."""
 
     updates: int
     heads: int
+    """Single-task models."""
     batch_size: int | None = None
     tokens: int | None = None
+    """The length of a text."""
 
 
 class Grid(Entry):
-    """Training settings: the learning rates of the trials, and what trials share.
-
-    With ``bf16`` a CPU trains in bfloat16 mixed precision, as GPUs that support it
-    always do.  ``seeds`` limits the number of seeds in the config.  ``percents`` are
-    shares of the training examples to train on.  A checkpoint is saved every
-    ``save_every`` updates (0: never).  A training has at most ``max_updates``.
-    """
+    """Training settings: the learning rates of the trials, and what trials share."""
 
     learning_rates: tuple[float, ...]
+    """One for each trial."""
     optimiser: Optimiser
     batch_size: int
+    """Examples of an update."""
     max_length: int
+    """Tokens that the model reads at once, at most."""
     bf16: bool = False
+    """A CPU trains in bfloat16 mixed precision, as GPUs that support it always do."""
     save_every: int = 0
+    """Updates between checkpoints; 0: none."""
     max_updates: PositiveInt | None = None
+    """Updates of a training, at most; None: no limit."""
     seeds: int | None = None
+    """The first seeds of the config are used, so many at most; None: all."""
     percents: tuple[int, ...] = (WHOLE,)
+    """Shares of the training examples to train on."""
 
     def limited(self, limits: TrainingLimits) -> Self:
         """The grid of a rehearsal."""
@@ -99,38 +101,37 @@ class Grid(Entry):
 
 
 class Panel(Entry):
-    """A model of a task and its row in the tables.
-
-    ``additional`` marks rows that are not in the paper.  Published values that a
-    ``baseline`` row reaches are marked, unless it is ``lenient``: then its score rests
-    on a leniency of the released evaluator.  With ``shares`` the model is also trained
-    on each share of the training examples.  It is trained only under the ``grids`` that
-    are listed, or with any grid: a model that learns almost nothing with a small budget
-    has no row there.  ``also_trained_on`` are data sets or splits that it is trained on
-    in addition to the training split.
-    """
+    """A model of a task and its row in the tables."""
 
     row: str
+    """The name of the row."""
     model: str
+    """Registered model, or the key of a user's model."""
     additional: bool = False
+    """The row is not in the paper."""
     baseline: bool = False
+    """Published values that the row reaches are marked."""
     lenient: bool = False
+    """They are not marked: the score rests on a leniency of the released evaluator."""
     shares: bool = False
+    """The model is also trained on each share of the training examples."""
     grids: tuple[str, ...] = ()
+    """Grids under which it has a row; empty: all.  A model that learns almost nothing
+    with a small budget has none there.
+    """
     also_trained_on: tuple[str, ...] = ()
+    """Data sets or splits that it is trained on besides the training split."""
 
 
 class Asking(Entry):
-    """How language models are asked questions with options.
-
-    ``prompt`` is the name of a file of `resources/prompts`.  ``orders`` is the number
-    of orders of the options, ``samples`` the number of sampled answers of a model
-    without probabilities.
-    """
+    """How language models are asked questions with options."""
 
     prompt: str
+    """Name of a file of `resources/prompts`."""
     orders: Literal[1, 2] = 2
+    """Orders of the options in which each question is asked."""
     samples: PositiveInt = 5
+    """Sampled answers of a model that reports no probabilities."""
 
 
 UserRow = TypeVar("UserRow", bound=Entry)
@@ -138,16 +139,15 @@ UserRow = TypeVar("UserRow", bound=Entry)
 
 @dataclass(frozen=True)
 class Spec:
-    """The settings of a run and its dependencies.
-
-    It reads the predictions of ``needs``, the weights of ``sources`` and the trial
-    selected by ``choice``.
-    """
+    """The settings of a run and its dependencies."""
 
     settings: JsonObject
     needs: tuple[Run, ...] = ()
+    """Runs whose predictions it reads."""
     sources: tuple[Run, ...] = ()
+    """Runs whose weights it reads."""
     choice: Run | None = None
+    """The run that selects its trial."""
 
     @property
     def weights_of(self) -> Run | None:
@@ -157,7 +157,7 @@ class Spec:
 
 # Fields of a panel that its row has, too.
 PANEL_FIELDS = ("additional", "baseline", "lenient")
-# Fields of a row that its plain values have; they also have its runs.
+# Fields of a row that its plain values have as they are (`Row.plain`).
 ROW_FIELDS = (
     "row",
     "additional",
@@ -176,34 +176,41 @@ ROW_FIELDS = (
 
 @dataclass(frozen=True)
 class Row:
-    """A table row: ``runs`` maps a condition to its runs, one per seed.
-
-    A row without runs has a ``reason``.  ``submitted`` rows show submitted predictions,
-    ``asked`` rows a language model without training.  ``parameters`` is the total
-    parameter count of the row's models, None if unknown.  ``trained`` rows were trained
-    here, and ``averages`` is the number of runs that a published score is the mean of.
-    ``about`` are the fields by which tables select rows.  ``trained_on`` are the
-    training data sets of its models, as text, and ``seen`` states which of them contain
-    the test texts.
-    """
+    """A table row and its runs."""
 
     row: str
+    """The name of the row."""
     additional: bool = False
+    """As in `Panel`."""
     submitted: bool = False
+    """It shows submitted predictions."""
     asked: bool = False
+    """It shows a language model without training."""
     reason: str = ""
+    """Why it has no runs."""
     parameters: int | None = None
+    """The total parameter count of its models; None if unknown."""
     trained: bool = False
+    """Its models are trained here."""
     averages: int = 1
+    """The number of runs that a published score is the mean of."""
     baseline: bool = False
+    """As in `Panel`."""
     lenient: bool = False
+    """As in `Panel`."""
     trained_on: str = ""
+    """The training data sets of its models, as text."""
     seen: str = ""
+    """Which of these data sets contain the test texts, as text."""
     runs: dict[str, tuple[Run, ...]] = field(default_factory=dict)
+    """{condition: its runs, one per seed}."""
     about: JsonObject = field(default_factory=dict)
+    """Fields of the task by which tables select rows."""
 
     def plain(self) -> JsonObject:
-        """The row as plain values, for a rule's params."""
+        """The row as plain values, for a rule's params: its `ROW_FIELDS`, the fields
+        ``about`` it, and {condition: folders of its runs}.
+        """
         plain = dict(self.about)
         for name in ROW_FIELDS:
             plain[name] = getattr(self, name)
@@ -255,21 +262,22 @@ class Trial:
 
 @dataclass(frozen=True)
 class Search:
-    """The trainings among which a choice selects the settings of a trial.
-
-    Trials share ``settings`` and are trained with each of ``seeds``; without trials the
-    authors' settings are chosen.  ``choosing`` are the settings of the choice.
-    ``model`` names the searches if several choices share them, ``reads`` are runs whose
-    predictions each search reads, and ``ranks`` those that the choice ranks again.
-    """
+    """The trainings among which a choice selects the settings of a trial."""
 
     settings: JsonObject
+    """The settings that all trials share."""
     trials: Sequence[Trial]
+    """Without trials the authors' settings are chosen."""
     seeds: Sequence[int]
+    """Each trial is trained with each of them."""
     choosing: JsonObject
+    """The settings of the choice."""
     model: str = ""
+    """The model in the names of the searches, if several choices share them."""
     reads: tuple[Run, ...] = ()
+    """Runs whose predictions each search reads."""
     ranks: tuple[Run, ...] = ()
+    """Runs whose predictions the choice ranks again."""
 
 
 @dataclass(frozen=True)
@@ -288,20 +296,21 @@ class SubmittedFiles:
 
 @dataclass(frozen=True)
 class Context:
-    """Everything besides a paper's registry that a plan depends on.
-
-    ``gpu`` states whether training will find a GPU, which selects the grid under
-    ``grid: auto``.  ``submitted`` is {data set: its submitted predictions}.  ``absent``
-    is {auxiliary data set that is not available: the reason}
-    (`planning.paper_plan.absent_data`).
-    """
+    """Everything besides a paper's registry that a plan depends on."""
 
     config: Config
     models: Mapping[str, Model]
+    """The registered models."""
     root: Path
+    """The folder of the project."""
     gpu: bool
+    """Whether training will find a GPU, which selects the grid under ``grid: auto``."""
     submitted: Mapping[str, Sequence[SubmittedFiles]] = field(default_factory=dict)
+    """{data set: its submitted predictions}."""
     absent: Mapping[str, str] = field(default_factory=dict)
+    """{auxiliary data set that is not available: the reason}
+    (`planning.paper_plan.absent_data`).
+    """
 
     @property
     def mirrors(self) -> list[Path]:
@@ -405,9 +414,9 @@ class Planner(ABC):
     def user_panels(
         self, entry: type[UserRow], kinds: Sequence[str], **fields: Any
     ) -> dict[str, UserRow]:
-        """{key: the additional ``entry``} of the user's models of these ``kinds``.
+        """{key: the additional panel} of the user's models of these ``kinds``.
 
-        ``fields`` are the other fields.
+        Panels are of the class ``entry``; ``fields`` are their other fields.
         """
         fields = {"additional": True, **fields}
         panels = {}
@@ -465,6 +474,7 @@ class Planner(ABC):
         )
 
     def run(self, experiment: str, model: str, condition: str, seed: int = 0) -> Run:
+        """A run on the planner's data set, not yet registered."""
         return Run(self.name, experiment, model, condition, seed)
 
     def add(
@@ -486,6 +496,7 @@ class Planner(ABC):
         return run
 
     def seeds(self, grid: Grid) -> tuple[int, ...]:
+        """The seeds of trainings with a grid."""
         return self.context.config.seeds[: grid.seeds]
 
     def add_trainings(
@@ -597,6 +608,7 @@ def fewer_seeds(seeds: int, averages: int) -> list[Difference]:
 
 
 def _count(seeds: int) -> str:
+    """A number of seeds in words, such as `two seeds`."""
     return COUNTS[seeds] if seeds < len(COUNTS) else f"{seeds} seeds"
 
 

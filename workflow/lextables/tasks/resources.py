@@ -26,12 +26,12 @@ MEGABYTE = 1e6
 DEFAULT_LENGTH = 512  # tokens
 LEAST_MB = 8000
 BASE_MB = 4000  # Python, its libraries, CUDA's part on the host, data
-STEP_MINUTES = 30
-LEAST_MINUTES = 60
+STEP_MINUTES = 30  # requested times are multiples of it
+LEAST_MINUTES = 60  # with a GPU
 LEAST_CPU_MINUTES = 240
-MOST_MINUTES = 10_080
-MARGIN = 4  # requested time for one unit of estimated time of a model
-VOLUME_MARGIN = 2  # the same of case law
+MOST_MINUTES = 10_080  # a week
+MARGIN = 4  # times the estimated time of a model are requested
+VOLUME_MARGIN = 2  # the same for case law
 # Operations for a parameter and a token.
 OPERATIONS: Mapping[Pass, int] = {"train": 6, "read": 2}
 TERA = 1e12
@@ -56,20 +56,23 @@ UNKNOWN_TEXTS = 100_000.0  # of a data set that texts.csv does not have
 
 @dataclass(frozen=True)
 class Work:
-    """What a model does in a job: it reads texts of at most ``length`` tokens.
-
-    Each of its ``parameters`` is ``applied`` so many times to a token: 12 times in
-    ALBERT, whose layers share them.  ``trained`` and ``read`` are the numbers of tokens
-    in training and in inference, and ``model`` is its name in the registry.
-    """
+    """What a model does in a job."""
 
     action: Action
     parameters: int
+    """Number of parameters of the model."""
     length: int = DEFAULT_LENGTH
+    """Tokens of a text, at most."""
     applied: int = 1
+    """How many times each parameter is applied to a token: 12 times in ALBERT, whose
+    layers share them.
+    """
     trained: float = 0.0
+    """Tokens in training."""
     read: float = 0.0
+    """Tokens in inference."""
     model: str = ""
+    """Name of the model in the registry."""
 
 
 @dataclass(frozen=True)
@@ -168,20 +171,19 @@ def measured_speeds(
 
 @dataclass(frozen=True)
 class ModelSizes:
-    """The sizes of the models and of the texts of planned runs.
-
-    ``models`` are the registry's, and ``own`` is {key of a user's model: its
-    parameters}. ``texts`` are the published numbers of texts; ``shares`` is {data set:
-    the share of them that it is built with}, and ``unknown`` the number where none was
-    published.
-    """
+    """The sizes of the models and of the texts of planned runs."""
 
     specs: Mapping[Run, Spec]
     models: Mapping[str, Model]
+    """The registered models."""
     own: Mapping[str, int]
+    """{key of a user's model: its parameters}."""
     texts: Mapping[tuple[str, str], Texts] = field(default_factory=dict)
+    """{(data set, part): its texts}, as published (`load_texts`)."""
     shares: Mapping[str, float] = field(default_factory=dict)
+    """{data set: the share of the published texts that it is built with}."""
     unknown: float = UNKNOWN_TEXTS
+    """The number of texts of a part where none was published."""
 
     def work(self, runs: Sequence[Run]) -> Work:
         """Return the work of a job that makes these runs of one model."""
@@ -222,7 +224,11 @@ class ModelSizes:
         return self._number(dataset, part) * (texts.tokens or length)
 
     def _trained_tokens(self, run: Run) -> float:
-        """The tokens that the trainings of a run process, at most."""
+        """The tokens that the trainings of a run process, at most.
+
+        A bi-encoder, which has a ``temperature``, reads a query and several documents
+        for each example.
+        """
         settings = self.specs[run].settings
         if "batch_size" not in settings:
             return 0.0
@@ -235,7 +241,11 @@ class ModelSizes:
         return examples * documents * length * self._models(run)
 
     def _examples(self, run: Run, settings: JsonObject) -> float:
-        """The examples that a training with these settings draws."""
+        """The examples that a training with these settings draws.
+
+        Its length is stated in passes, in epochs, by the authors' settings, or in
+        updates, of which there may be several numbers to try.
+        """
         batch = settings["batch_size"]
         share = settings.get("percent", 100) / 100
         part = "train"
@@ -254,7 +264,9 @@ class ModelSizes:
         return batch * (updates if isinstance(updates, int) else max(updates))
 
     def _trials(self, run: Run) -> list[JsonObject]:
-        """The settings that a run may have: one, or those among which it chooses."""
+        """The settings that a run may have: its own, and those with the length of each
+        trial among which a choice selects.
+        """
         spec = self.specs[run]
         trials = [spec.settings]
         if spec.choice:
