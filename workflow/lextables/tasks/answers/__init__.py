@@ -1,4 +1,5 @@
-"""Answers: a document and a question with options.
+"""Answers: questions with options about documents.
 
-The output is a distribution over them, and marks.
+A model gives a distribution over the options of a question, or marks the paragraphs of
+the document that support the answer.
 """

@@ -142,6 +142,7 @@ def rotated(rows: np.ndarray) -> np.ndarray:
     Distances are preserved, so a penalised model learns the same from fewer columns.
     """
     centred = rows - rows.mean(axis=0)
+    # With fewer rows than columns, the products of the rows are the smaller matrix.
     values, axes = np.linalg.eigh(centred @ centred.T)
     is_kept = values > _NEGLIGIBLE * max(values.max(initial=0), _NEGLIGIBLE)
     return axes[:, is_kept] * np.sqrt(values[is_kept])
@@ -172,7 +173,7 @@ def _choose_penalties(
 ) -> dict[int, float]:
     """Return the penalty of each fold with the lowest mean loss over all questions.
 
-    Ties go to the strongest.
+    Ties go to the strongest, which is the smallest number (`Learning.penalties`).
     """
     penalties = sorted(settings.penalties)
     chosen = {}
@@ -209,12 +210,14 @@ def _predict(
 def _fit(
     question: QuestionData, rows: np.ndarray, penalty: float, settings: LearningSettings
 ) -> Linear:
+    """Train the model of a question on these ``rows`` (indices or a mask)."""
     features = question.features[rows]
     target = question.target[rows]
     return fit_shares(features, target, penalty=penalty, pseudo=settings.pseudo)
 
 
 def _shares(model: Linear, features: np.ndarray) -> np.ndarray:
+    """Return the predicted distributions, a softmax, float64 (rows, options)."""
     logits = model.logits(features)
     odds = np.exp(logits - logits.max(axis=1, keepdims=True))
     return odds / odds.sum(axis=1, keepdims=True)

@@ -126,13 +126,14 @@ MARKED = Table(
 
 # {question: {document: share of each option, float64 (options,)}}
 Shares = Mapping[str, Mapping[str, np.ndarray]]
+# A function from texts to their vectors of length one, (texts, dimensions).
 Encode = Callable[[Sequence[str]], np.ndarray]
 # The tables needed for answers.
 WITHOUT_TEXT = ("questions", "responses")
 ANSWERED_FROM = (*WITHOUT_TEXT, "paragraphs")
 BETWEEN_PARAGRAPHS = "\n\n"  # in the text of a document
-DIGITS = 6  # of the probabilities of marks
-MIN_PARAGRAPHS = 2  # minimum number of paragraphs with a word
+DIGITS = 6  # decimals of the stored probabilities of marks
+MIN_PARAGRAPHS = 2  # a word of the TF-IDF space occurs in so many, at least
 
 
 @dataclass(frozen=True)
@@ -367,15 +368,18 @@ class Space:
         return rows.start + best
 
     def described(self, question: int, counts: Sequence[int]) -> np.ndarray:
-        """Return the features of each document for a question.
+        """Return the features of each document for a question, float64 (documents,
+        columns).
 
-        They are float64 (documents, len(counts) x dimensions).  For each of ``counts``:
-        the mean of the `best` paragraphs, scaled to length one.
+        They are the mean of its ``count`` `best` paragraphs, scaled to length one, for
+        each of ``counts``.
         """
         return np.hstack([self._means(question, count) for count in counts])
 
     def _means(self, question: int, count: int) -> np.ndarray:
-        """Return means of the `best` paragraphs, float64 (documents, dimensions)."""
+        """Return the mean of the ``count`` `best` paragraphs of each document, scaled
+        to length one, float64 (documents, dimensions).
+        """
         means = []
         for at in range(len(self.documents)):
             best = self.best(at, question, count)

@@ -52,7 +52,10 @@ class AnswerJobs(TaskJobs):
     }
 
     def action(self, run: Run, settings: JsonObject) -> str:
-        """The action that makes a run, by the kind of its model."""
+        """The action that makes a run, by the kind of its model.
+
+        Kinds without an action of their own compare texts by their words.
+        """
         if run.experiment == SUBMITTED:
             return "submitted"
         kind: str = settings["kind"]

@@ -42,9 +42,16 @@ MARKING_PART = "marks"
 
 
 class _Panel(planner.Panel):
+    """What models that answer and models that mark have in common."""
+
     model: str = ""
+    """Registered encoder or language model; empty for the other kinds."""
     unpublished: str = ""
+    """What the paper did not publish and the row needs, as the reason why it is not
+    run.
+    """
     kind: str
+    """Kind of model, described in the classes below."""
 
     @model_validator(mode="after")
     def _check_model(self) -> Self:
@@ -62,9 +69,8 @@ class Panel(_Panel):
     ``model``; a `language-model` is asked about the ``text``: the whole document, or
     these paragraphs.
 
-    If a published row needs something that the paper did not publish, ``unpublished``
-    is the reason; for a language model there is an additional row with our prompt.  The
-    name of a language model's row tells if it is asked about paragraphs.
+    If a language model's row is ``unpublished``, there is an additional row with our
+    prompt.  The name of a language model's row tells if it is asked about paragraphs.
     """
 
     kind: Literal["prior", "random", "linear", "vectors", "language-model"]
@@ -76,8 +82,8 @@ class Marker(_Panel):
 
     `never` marks nothing, `random` marks at random; `overlap` and `vectors` use the
     similarity of a paragraph to the question with its options, by words or by the
-    encoder ``model``; `linear` is trained on words; a `language-model` is asked.  An
-    `unpublished` row needs something that the paper did not publish.
+    encoder ``model``; `linear` is trained on words; a `language-model` is asked.
+    `unpublished` is the kind of rows that are not run (``unpublished``).
     """
 
     kind: Literal[
@@ -102,17 +108,23 @@ class Marker(_Panel):
 class Asking(planner.Asking):
     """How language models are asked.
 
-    The ``prompt`` asks a question about a text: the whole document or its ``best``
-    paragraphs.  ``marks`` is the name of the prompt that asks whether a paragraph is
-    relevant to a question; without one, no language model marks.  It is asked about
-    ``marked`` paragraphs of each document, those most similar to the question.
+    The ``prompt`` asks a question about a text: the whole document, or the paragraphs
+    most similar to the question.
     """
 
     best: PositiveInt = 5
+    """Number of these paragraphs."""
     marks: str = ""
+    """Name of the prompt that asks whether a paragraph is relevant to a question;
+    without one, no language model marks.
+    """
     marked: PositiveInt = 5
+    """Paragraphs of each document that a marking model is asked about: those most
+    similar to the question.
+    """
 
     def settings(self) -> dict[str, int]:
+        """The settings of every run that asks."""
         return {"orders": self.orders, "samples": self.samples}
 
 
@@ -128,26 +140,30 @@ class AnswersTables(Entry):
 
 
 class AnswersTask(Entry):
-    """The settings of a task of answers that a paper fixed.
-
-    Answers are scored against shares of options smoothed by ``smoothing``; a prior adds
-    ``pseudo`` documents with equal shares of all options.  The model for a document is
-    trained on documents of other ``folds``.  ``tokens`` is the length of the longest
-    document: the least window of a model that reads whole documents.  ``models`` answer
-    questions, and ``marks`` mark paragraphs.
-    """
+    """The settings of a task of answers that a paper fixed."""
 
     task: Literal["answers"]
     names: AnswersTables = AnswersTables()
     smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.1
+    """The share of each answer that is spread over all options, in training and in
+    scores.
+    """
     pseudo: NonNegativeFloat = 2.0
+    """Documents with equal shares of all options that trained models add."""
     folds: Annotated[int, Field(ge=2)] = 5
+    """The model for a document is trained on documents of other folds."""
     tokens: PositiveInt | None = None
+    """Length of the longest document: the least window of a model that reads whole
+    documents.
+    """
     models: Mapping[Key, Panel]
+    """The models that answer questions."""
     marks: Mapping[Key, Marker] = {}
+    """The models that mark paragraphs."""
     learning: Learning = Learning()
     marking: Marking = Marking()
     asking: Asking | None = None
+    """Needed for language models."""
 
     @model_validator(mode="after")
     def _check_models(self) -> Self:
@@ -196,6 +212,7 @@ class AnswersPlanner(Planner):
         return rows
 
     def submitted_row(self, extra: SubmittedFiles) -> Row:
+        """The row of submitted answers; marks cannot be submitted."""
         return replace(super().submitted_row(extra), about={"part": ANSWERING_PART})
 
     def baseline_row(self, key: str, panel: Panel) -> Row:

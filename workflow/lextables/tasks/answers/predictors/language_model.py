@@ -205,6 +205,7 @@ def _check_window(
     """Raise `BadInput` if a document does not fit the window with each question."""
     if model.window is None:
         return
+    # A model whose tokens only its server knows has a lower bound of their number.
     fewest = getattr(model, "fewest_tokens", None)
     count = fewest or model.tokens
     lengths = [
