@@ -23,7 +23,7 @@ from lextables.tasks.classification.examples import (
 from lextables.tasks.classification.settings import AskingSettings, Reading
 
 ASKED_AT_ONCE = 256  # questions; their prompts are in memory together
-_CERTAIN = 1e-9
+_CERTAIN = 1e-9  # distance of a probability from 0 and 1, at least, in log odds
 
 
 class AskedExample(NamedTuple):
@@ -93,7 +93,7 @@ def answer(
 
 
 def _texts(asked: Iterable[AskedExample], path: str | Path) -> dict[str, str]:
-    """Return the texts of the examples by their ids; `BadInput` if one is missing."""
+    """Return {text id: text} of the examples; `BadInput` if one is missing."""
     text_ids: set[str] = set()
     for _, row in asked:
         text_ids.update(key_of(row))

@@ -27,8 +27,9 @@ from lextables.tasks.classification.settings import (
 
 # The ids of a text and of the second text of its pair (empty for a single text).
 Key = tuple[str, str]
-# {head: some of its examples, sorted by id}
+# {head: some of its examples, sorted by id} (`by_head`)
 RowsByHead = Mapping[str, Sequence[Row]]
+# The view in a task without views.
 PLAIN = View(text="text_id", pair="pair_id")
 
 
@@ -50,8 +51,9 @@ def named(key: Key) -> str:
 
 
 def under_view(rows: Iterable[Row], view: View | None) -> Iterator[Row]:
-    """Yield examples with the ``text_id`` and ``pair_id`` of a view; None:
-    unchanged.
+    """Yield examples whose ``text_id`` and ``pair_id`` are those of a view.
+
+    Without a view the examples are unchanged.
     """
     for row in rows:
         if view:
@@ -79,9 +81,10 @@ def of_splits(rows: Iterable[Row], splits: Sequence[str]) -> Iterator[Row]:
 def training_rows(
     rows: Iterable[Row], splits: Sequence[str], selection: ExampleSelection
 ) -> list[Row]:
-    """Return the examples of these splits that the selection has.
+    """Return the selected examples of these splits.
 
-    They are those of its heads, with a true ``where`` column if it names one.
+    They are those of the selection's heads for which the column ``where``, if it names
+    one, is true.
     """
     chosen = []
     for row in of_splits(of_heads(rows, selection.only), splits):
@@ -175,6 +178,7 @@ def texts_of(
         for view in several:
             text_id, pair_id = key_of(row, view)
             seconds_of[text_id].add(pair_id)
+    # Second texts are read first, since pairs need both texts at once.
     second_ids = set().union(*seconds_of.values()) - {""}
     seconds = {}
     if second_ids:
@@ -225,6 +229,7 @@ def subset(
 
 
 def _generator(seed: int, *names: str) -> np.random.Generator:
+    """Return a generator that depends on the seed and on what it is used for."""
     digest = hashlib.sha256("\0".join(names).encode()).digest()
     return np.random.default_rng([seed, int.from_bytes(digest[:8], "big")])
 

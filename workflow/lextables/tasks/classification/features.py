@@ -52,7 +52,8 @@ TOKENS = Table(
 class Tokens:
     """The tokens of many texts: text k's are ``ids[starts[k]:starts[k + 1]]``, int32.
 
-    The first ``firsts[k]`` of them are in the model's first segment.
+    The first ``firsts[k]`` of them are in the model's first segment.  ``position`` is
+    {key of a text: k}.
     """
 
     ids: np.ndarray

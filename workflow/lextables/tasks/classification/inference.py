@@ -124,12 +124,13 @@ def read_heads(
     heads, in single precision.  The model's mode and the state of random number
     generators are restored.
     """
-    # {text: {number of a head: its examples with this text}}
+    # {text: {number of a head: ids of its examples with this text}}
     examples_of: dict[Key, dict[int, list[str]]] = defaultdict(dict)
     for number, head in enumerate(heads):
         for row in to_predict.get(head, ()):
             text_examples = examples_of[key_of(row)]
             text_examples.setdefault(number, []).append(row["example_id"])
+    # The longest texts come first, so that texts of a batch have similar lengths.
     order = sorted(examples_of, key=lambda key: (-len(tokens[key]), key))
 
     def read_part(part: Sequence[Key]) -> list[Row]:

@@ -16,7 +16,9 @@ LINEAR_THREADS = 2
 
 
 def _training(*splits: str) -> Action:
-    """The fine-tuning of classifiers on the first of ``splits``."""
+    """The fine-tuning of classifiers on the first of ``splits`` (fields of the task);
+    the second has the examples that this job or a later one predicts.
+    """
     return Action(
         f"{MODULES}.train",
         EXAMPLES,
@@ -32,6 +34,7 @@ class ClassificationJobs(TaskJobs):
 
     VECTOR_SIZE = "piece"
     ACTIONS: ClassVar = {
+        # Features, which do not depend on a run.
         "tokens": Action(f"{MODULES}.tokens", ("examples", "texts")),
         "encode": Action(
             f"{MODULES}.encode",
@@ -39,6 +42,7 @@ class ClassificationJobs(TaskJobs):
             model=True,
             threads=MODEL_THREADS,
         ),
+        # The other actions make runs and their scores.
         "search": _training("training", "validation"),
         "single-task": _training("final", "test"),
         "train": _training("final", "test"),
@@ -103,13 +107,16 @@ class ClassificationJobs(TaskJobs):
         return {"views": each_view(every), "piece": size}
 
     def _tokens(self, settings: JsonObject) -> list[str]:
+        """The files of tokens that a run reads, one for each maximum length."""
         lengths = {reading["max_length"] for reading in readings([settings])}
         folder = f"{self.folder}/{self.name}/{settings['tokenizer']['model']}"
         return [f"{folder}/{length}/tokens.parquet" for length in sorted(lengths)]
 
 
 def readings(runs: Iterable[JsonObject]) -> list[JsonObject]:
-    """Return the readings of settings; a run without views is a single reading."""
+    """Return the readings of runs, given their settings; a run without views is a
+    single reading.
+    """
     every: list[JsonObject] = []
     for settings in runs:
         every += settings.get("readings", [settings])

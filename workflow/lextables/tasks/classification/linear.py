@@ -267,7 +267,7 @@ class Classifier:
 
 
 def with_columns(words: csr_matrix, columns: np.ndarray) -> csr_matrix:
-    """Return these word columns with L2-normalised rows, float64."""
+    """Return these columns of the word counts, with rows of length one, float64."""
     selected = words[:, columns].astype(np.float64)
     if not len(columns):
         return selected
@@ -292,7 +292,7 @@ def fit(
     words = with_columns(features.words[rows], columns)
     numbers = features.numbers(rows)
     # A block has about the norm of the word features (one), times its weight.
-    norms = []
+    norms = []  # of each numeric column
     for block in features.blocks:
         width = block.shape[1]
         norms += [settings.numbers / np.sqrt(width)] * width
@@ -300,6 +300,7 @@ def fit(
     scale = numbers.std(axis=0)
     scale[scale < 1e-6] = np.inf  # constant columns are ignored
     scale /= norms
+    # Two exclusive answers have one output.
     answers = is_answer.shape[1]
     outputs = list(range(answers))
     if answers == 2 and not settings.multi_label:
@@ -348,6 +349,7 @@ def learn(
     ``training`` are the labelled examples of each head (`examples.by_head`),
     ``answers`` its number of answers.  The result does not depend on ``threads``.
     """
+    # Without any second text, or with one side, all texts are single texts.
     pairs = settings.sides == "both" and any(text.second is not None for text in texts)
     sides = sides_of(texts, settings.sides, pairs=pairs)
     idf = idf_of_words(sides)
@@ -355,6 +357,7 @@ def learn(
     place_of = {text.key: place for place, text in enumerate(texts)}
 
     def of_head(head: str) -> HeadModel:
+        """Train the model of one head."""
         rows = training[head]
         is_answer = np.zeros((len(rows), answers[head]), dtype=bool)
         for number, row in enumerate(rows):
@@ -377,7 +380,7 @@ def predict(
     vectors: Vectors | None = None,
 ) -> Iterator[Row]:
     """Yield the rows of `schema.PREDICTIONS`, sorted, for the heads of the model."""
-    pairs = len(model.idf) > 0
+    pairs = len(model.idf) > 0  # `idf_of_words` is empty for single texts
     sides = sides_of(texts, settings.sides, pairs=pairs)
     features = linear_features(sides, settings, model.idf, vectors)
     place_of = {text.key: place for place, text in enumerate(texts)}
@@ -514,6 +517,7 @@ def save(model: Classifier, path: str | Path) -> None:
     """Write the models to ``path`` (.npz) as arrays and strings, without pickles."""
     heads = list(model.heads.values())
     answers = [head.answers for head in heads]
+    # "rare" is the name of the inverse document frequencies in the file.
     arrays = {"rare": model.idf, "answers": np.array(answers)}
     for number, head in enumerate(heads):
         arrays[f"columns_{number}"] = head.columns

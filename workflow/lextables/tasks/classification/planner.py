@@ -66,40 +66,44 @@ UNTRAINED = "none"  # the view of a model that is not trained on the task
 
 
 class ClassificationPanel(Panel):
-    """A model of the panel: whether it is trained ``single``-task, ``multi``-task, or
-    both.
-
-    ``grid`` names the part of the grid that it is trained with, by default the part of
-    its setting.  ``published`` is the name of the model in the authors' own settings.
-    In a task with views, ``trained_on`` are the views that it is trained on (none: all
-    of the task), ``heads`` its heads (none: those of the task), and ``where`` a column
-    that is true for its training examples.
-
-    ``after`` is another data set of the paper that the model is trained on first.
-    ``checkpoint`` is a registered model that others trained in this way on this data
-    set; it is used if it is available.  With ``new_heads`` its heads are new, also
-    after that training.
-
-    A panel of kind `linear` has one model per head, with ``features``: words, the
-    frozen sentence vectors of ``model``, both, or, for pairs, only the overlap of their
-    words; ``sides`` are the texts of a pair that it reads.  One of kind
-    `language-model` is not trained (`Asking`).
-    """
+    """A model of the panel, trained ``single``-task, ``multi``-task, or both."""
 
     kind: Literal["encoder", "linear", "language-model"] = "encoder"
+    """`linear` is one model per head; a `language-model` is not trained (`Asking`)."""
     model: str = ""
+    """Registered model; of a linear one with vectors, their sentence encoder."""
     features: FeatureKind = "words"
+    """Features of a linear model (`settings.LinearSettings.features`)."""
     sides: Sides = "both"
+    """The texts of a pair that a linear model reads."""
     single: bool = False
+    """One model is trained for each head."""
     multi: bool = True
+    """One model is trained for all heads."""
     grid: str | None = None
+    """The part of the grid that it is trained with; None: the part `single` or `multi`
+    for its setting.
+    """
     published: str | None = None
+    """Name of the model in the authors' own settings."""
     trained_on: tuple[str, ...] = ()
+    """In a task with views, those that it is trained on; empty: all of the task's
+    ``readings``.
+    """
     heads: tuple[str, ...] = ()
+    """In a task with views, its heads; empty: those of the task."""
     where: str | None = None
+    """In a task with views, a column that is true for its training examples; None: all
+    examples.
+    """
     after: str | None = None
+    """Another data set of the paper that the model is trained on first."""
     checkpoint: str | None = None
+    """Registered model that others trained in this way on this data set; it is used if
+    it is available.
+    """
     new_heads: bool = False
+    """Its heads are new, also if it starts from a training with heads (``after``)."""
 
     @model_validator(mode="after")
     def _check_model(self) -> "ClassificationPanel":
@@ -110,14 +114,10 @@ class ClassificationPanel(Panel):
 
 
 class TaskView(View):
-    """The texts of an example that a model reads.
-
-    ``text`` and, for a pair, ``pair`` are columns with the ids of the texts, or
-    `blank`.  Texts are cut at ``max_length`` tokens if that is less than the model's
-    limit.
-    """
+    """The texts of an example that a model reads, in the registry."""
 
     max_length: PositiveInt | None = None
+    """Texts are cut at so many tokens, if that is less than the grid's length."""
 
     def columns(self) -> View:
         """Return the columns alone."""
@@ -127,20 +127,22 @@ class TaskView(View):
 class ClassificationGrid(Grid):
     """The search grid, and how heads are trained.
 
-    ``updates`` are the numbers of updates to try, all of them in one training; or
-    ``epochs`` are the numbers of epochs, of ``updates_per_epoch`` each; or ``passes``
-    is the number of passes over the examples. ``head`` is the kind of classification
-    head; ``heads`` limits the number of single-task models. ``trained_on`` are the
-    views to train on (none: all of the panel).
+    The length of a training is stated in ``updates``, ``epochs`` or ``passes``.
     """
 
     updates: tuple[int, ...] = ()
+    """Numbers of updates to try, all of them in one training."""
     epochs: tuple[int, ...] = ()
+    """Numbers of epochs to try, of ``updates_per_epoch`` each."""
     updates_per_epoch: int = 1
     passes: PositiveFloat | None = None
+    """Number of passes over the examples."""
     head: HeadKind = "family"
+    """Kind of the classification heads (`multi_head`)."""
     heads: int | None = None
+    """Single-task models, at most; None: one for each head."""
     trained_on: tuple[str, ...] = ()
+    """Views to train on; empty: all of the panel."""
 
     def limited(self, limits: TrainingLimits) -> Self:
         """The grid of a rehearsal."""
@@ -171,17 +173,19 @@ class LinearGrid(FeatureSettings):
 
 
 class ClassificationAsking(Asking):
-    """How language models are asked about examples, whose answers are the options of a
-    question.
+    """How language models are asked about examples; the answers of a head are the
+    options.
 
-    The text of the prompt has the fields `text`, `options`, of pairs `second`, and
-    `question` if a column of the heads is the ``question``.  ``wordings`` replace the
-    words of some answers.  In a task with views, ``views`` are those of the questions.
+    The prompt has the fields `text`, `options`, of pairs `second`, and `question` if
+    ``question`` names a column.
     """
 
     question: str = ""
+    """Column of the heads with the question; empty if the prompt words it."""
     wordings: Mapping[str, str] = {}
+    """{answer: its words in the question}, for some answers."""
     views: tuple[str, ...] = ()
+    """The views that are asked about, in a task with views."""
 
 
 class ClassificationTables(Entry):
@@ -194,57 +198,63 @@ class ClassificationTables(Entry):
 class ClassificationTask(Entry):
     """The settings of a classification task that a paper fixed.
 
-    A search trains on the splits ``training`` and predicts ``validation``; the chosen
-    settings are trained on ``final`` and predict ``test``.  ``evaluator`` is `general`,
-    with ``metrics`` of `metrics.classification` and ``choose_by`` as the one that a
-    search maximises; or it is the name of a released evaluator.  ``unit`` is the column
-    of the examples whose values are drawn together for intervals.
-
-    Examples have one right answer (``label``, its place among the head's), or,
-    ``multi_label``, any number (``labels``).  ``loss`` is one of `multi_head.LOSSES`,
-    ``sampling`` one of `examples.QUEUES`; with ``class_weights`` the answers of a head
-    have equal weight in its loss.
-
-    ``heads`` are the heads of a model whose panel names none (none: all of the data
-    set).
-
-    ``views`` are the texts that a model can read.  ``readings`` are {view in training:
-    views in the test}; the key `none` is for models that are not trained on the task.
-    Scores are also computed for the examples for which a column of ``groups`` is true.
-
-    With fewer than ``min_test`` test examples nothing is trained or scored, except on
-    the sample.
-
-    ``averages`` is the number of runs whose mean is a published score.  ``grids`` are
-    {size of the search (`paper`: the paper's): {`single`, `multi`, or the ``grid`` of a
-    panel: grid}}.  ``linear`` is for panels of that kind, and ``asking`` for language
-    models.
+    In a task with views an example has several texts, and a view names those that a
+    model reads.
     """
 
     task: Literal["classification"]
     names: ClassificationTables = ClassificationTables()
     training: tuple[str, ...] = ("train",)
+    """Splits that a search trains on."""
     validation: tuple[str, ...] = ("dev",)
+    """Splits that a search predicts."""
     final: tuple[str, ...] = ("train",)
+    """Splits that the chosen settings are trained on."""
     test: tuple[str, ...] = ("test",)
+    """Splits that are predicted and scored."""
     evaluator: Literal["general", "minority AUPR"] = "general"
+    """`general`, with ``metrics`` and ``choose_by``, or a released evaluator."""
     metrics: tuple[str, ...] = ()
+    """Names in `metrics.classification`."""
     choose_by: str = "AUPR"
+    """The metric that a search maximises."""
     unit: str | None = None
+    """Column of the examples whose values are drawn together for intervals; None: each
+    example by itself, or the contract for `minority AUPR`.
+    """
     multi_label: bool = False
+    """An example has any number of right answers (``labels``), and not one
+    (``label``).
+    """
     loss: Loss = "cross_entropy"
+    """One of `multi_head.LOSSES`."""
     sampling: Literal["balanced", "shuffled"] = "shuffled"
+    """Order of the training examples of a head (`examples.QUEUES`)."""
     class_weights: Literal["none", "balanced"] = "none"
+    """Whether the answers of a head have equal weight in its loss."""
     heads: tuple[str, ...] = ()
+    """Heads of a model whose panel names none; empty: all of the data set."""
     views: Mapping[Key, TaskView] = {}
+    """The texts that a model can read."""
     readings: Mapping[str, tuple[str, ...]] = {}
+    """{view in training: views in the test}; the key `none` is for models that are not
+    trained on the task.
+    """
     groups: tuple[str, ...] = ()
+    """Columns that are true for examples that are also scored by themselves."""
     models: Mapping[Key, ClassificationPanel]
     min_test: NonNegativeInt = 0
+    """With fewer test examples nothing is trained or scored, except on the sample."""
     averages: PositiveInt = 1
+    """The number of runs whose mean is a published score."""
     grids: Mapping[str, Mapping[str, ClassificationGrid]]
+    """{size of the search (`paper`: the paper's): {`single`, `multi`, or the ``grid``
+    of a panel: grid}}.
+    """
     linear: LinearGrid | None = None
+    """Needed for panels of the kind `linear`."""
     asking: ClassificationAsking | None = None
+    """Needed for language models."""
 
     @field_validator("metrics", "choose_by")
     @classmethod
@@ -297,16 +307,16 @@ class ClassificationTask(Entry):
 
 @dataclass(frozen=True)
 class Start:
-    """The initial weights of a training, their tokenizer, and the run that makes them.
-
-    ``cut_by`` is the name of the model that the ``tokenizer`` belongs to.  A linear
-    model over words has no weights.
-    """
+    """What a training starts from."""
 
     weights: Weights | None
+    """The initial weights; None for a linear model over words."""
     tokenizer: Weights | None = None
+    """The weights whose tokenizer makes the tokens."""
     cut_by: str = ""
+    """The name of the model that this tokenizer belongs to."""
     run: Run | None = None
+    """The run that makes the initial weights, if one does."""
 
 
 class ClassificationPlanner(Planner):
@@ -360,10 +370,7 @@ class ClassificationPlanner(Planner):
         return rows
 
     def selection(self, panel: ClassificationPanel) -> JsonObject:
-        """The examples of a training, as fields of `settings.ExampleSelection`.
-
-        The sample has no fewest number of test examples.
-        """
+        """The examples of a training, as fields of `settings.ExampleSelection`."""
         return {"only": self.heads(panel), "where": panel.where, **self.min_test()}
 
     def min_test(self) -> JsonObject:
@@ -457,6 +464,7 @@ class ClassificationPlanner(Planner):
         return settings.plain()
 
     def grid(self, panel: ClassificationPanel, setting: str) -> ClassificationGrid:
+        """The grid that a panel is trained with in a setting (`SETTINGS`)."""
         return self.task.grids[self.context.grid][panel.grid or setting]
 
     def published_name(self, panel: ClassificationPanel) -> str | None:

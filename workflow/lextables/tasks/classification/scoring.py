@@ -27,6 +27,7 @@ from lextables.tasks.classification.schema import JOINT
 from lextables.tasks.classification.settings import ChoiceSettings, ScoreSettings
 from lextables.tasks.search import best_trial
 
+# Metrics besides those of the evaluators.
 LEFT_OUT = "heads left out"
 ANSWER = "answer"
 PROBABILITY = "probability"

@@ -3,8 +3,8 @@
 Both use `_train`: a single-task model is a multi-head model with one head.  The seed
 fixes the order of training examples before training starts.  Search and single-task
 models make their predictions during training, at every number of updates of the grid,
-and their weights are deleted: 144 models would fill a disk.  Predictions are kept in a
-work folder, so that a killed job continues with the model it was training.
+and their weights are deleted: MAUD's 144 models would fill a disk.  Predictions are
+kept in a work folder, so that a killed job continues with the model it was training.
 """
 
 import gc
@@ -149,6 +149,7 @@ _PREDICTIONS = "predictions.parquet"
 # Tokens; with longer texts a processor, where running out of memory cannot be noticed,
 # computes activations again in the backward pass.
 _LONG = 1024
+# A function that is called with the model after a number of updates.
 Visit = Callable[[MultiHead, int], None]
 
 
@@ -168,7 +169,9 @@ class Environment:
 
 @dataclass(frozen=True)
 class Training:
-    """The common inputs of all models of a run.  ``folder`` has the encoder."""
+    """The common inputs of all models of a run; ``folder`` is that of the encoder's
+    weights.
+    """
 
     settings: TrainingSettings
     material: Material
@@ -303,9 +306,10 @@ def _train_once(
     run: Training, heads: Sequence[str], trial: Trial, *, tried: bool
 ) -> tuple[Path, _OneModel]:
     """Train one model unless it was finished before; return the path of its
-    predictions.
+    predictions, and its training.
 
-    With ``tried`` these are the predictions until its training diverged, if it did.
+    The predictions are rows of `TRIED`.  With ``tried`` they are those until its
+    training diverged, if it did.
     """
     work = _work(run, heads, trial)
     to_predict = {head: run.material.to_predict[head] for head in heads}
@@ -313,6 +317,7 @@ def _train_once(
     resumed = 0
 
     def visit(model: MultiHead, updates: int) -> None:
+        """Write the predictions of the model after a number of updates."""
         device = run.environment.device
         rows = read_heads(model, heads, to_predict, run.tokens, device)
         tried = [{"updates": updates, **row} for row in rows]
@@ -329,6 +334,7 @@ def _train_once(
         parts = [path for path in parts if path.is_file()]
         with checkpoints.finishing(work) as content:
             write(TRIED, _rows_of(parts), content / _PREDICTIONS)
+    # The predictions are in one file now: checkpoints and parts are not needed.
     for pattern in ("checkpoint-*", _part("*")):
         for unfinished in work.glob(pattern):
             remove(unfinished)
@@ -338,6 +344,7 @@ def _train_once(
 
 
 def _part(updates: int | str) -> str:
+    """Return the name of the file with the predictions after a number of updates."""
     return f"updates-{updates}.parquet"
 
 

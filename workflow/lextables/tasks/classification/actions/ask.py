@@ -12,7 +12,7 @@ from lextables.tasks.job import Job
 
 
 def run(job: Job) -> None:
-    """Ask about the test examples."""
+    """Write the predictions from the answers of the language model."""
     settings = AskingSettings(**job.settings)
     with recorded(job.output("record"), settings.plain()) as record:
         files = AskedFiles(*job.inputs["data"])

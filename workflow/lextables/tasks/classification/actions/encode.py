@@ -15,7 +15,7 @@ _log = logging.getLogger("lextables")
 
 
 def run(job: Job) -> None:
-    """Write the vectors of pieces, of as many words as the job's ``task`` states."""
+    """Write the vectors of pieces; the job's ``task`` states their number of words."""
     views = [View(**view) for view in job.task["views"]]
     examples, texts = job.inputs["data"]
     folder = weights_folder(job.settings)

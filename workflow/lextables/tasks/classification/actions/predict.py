@@ -11,7 +11,7 @@ from lextables.tasks.job import Job
 
 
 def run(job: Job) -> None:
-    """Read the test examples."""
+    """Write the predictions for the test examples."""
     settings = InferenceSettings(**job.settings)
     where = device.pick(job.device)
     readings = settings.readings or [Reading(max_length=settings.max_length)]

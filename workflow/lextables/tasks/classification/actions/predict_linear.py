@@ -14,7 +14,10 @@ _log = logging.getLogger("lextables")
 
 
 def run(job: Job) -> None:
-    """Read the test examples; the record lists the heads that the model leaves out."""
+    """Write the predictions for the test examples.
+
+    The record counts the heads that have no model, by condition.
+    """
     settings = LinearSettings(**job.settings)
     with recorded(job.output("record"), settings.plain()) as record:
         record["trained"] = [read_json(path) for path in job.inputs["weight_records"]]

@@ -12,7 +12,7 @@ _log = logging.getLogger("lextables")
 
 
 def run(job: Job) -> None:
-    """Write the tokens, at most as many of each text as the job's ``task`` states."""
+    """Write the tokens; the job's ``task`` states how many of each text, at most."""
     views = [View(**view) for view in job.task["views"]]
     examples, texts = job.inputs["data"]
     read = texts_of(examples, texts, views)

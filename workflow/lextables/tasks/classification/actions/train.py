@@ -1,8 +1,8 @@
 """Fine-tune classifiers with the chosen settings.
 
 A multi-task model (`train`) keeps its weights.  Single-task models and the trials of a
-search are read while they are trained, and only their predictions are kept: 144 models
-would fill a disk.
+search predict while they are trained, and only their predictions are kept: MAUD's 144
+models would fill a disk.
 """
 
 import logging
@@ -51,6 +51,7 @@ def run(job: Job) -> None:
                 prepared, planned, job.output("predictions"), tried=tried
             )
         _log.info("%s", record)
+    # Checkpoints, and work of other settings, are deleted.
     if job.experiment == TRAIN:
         keep(job.work, record["work"][0], job.output("weights"), job.output("record"))
     else:
