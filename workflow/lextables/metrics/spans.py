@@ -353,6 +353,7 @@ def paper_matches(nbest: Nbest, gold: Gold, relaxed: str | None) -> Matches:
 def strict_matches(nbest: Nbest, gold: Gold, relaxed: str | None) -> Matches:
     """Match as the paper defines it, relaxed for the category ``relaxed`` only."""
     is_relaxed = [category == relaxed for category in gold.categories]
+    # Strict mode compares the texts in the contract.
     nbest = replace(nbest, texts=nbest.slices)
     return _matches(nbest, most_probable_by_span(nbest), gold, is_relaxed, strict_words)
 
@@ -373,6 +374,7 @@ def _matches(
     question = np.repeat(questions, nbest.sizes)[indices]
     confidence = nbest.confidence[indices]
     texts = [nbest.texts[index] for index in indices.tolist()]
+    # Between which of these predictions those of each question are.
     starts = np.searchsorted(question, questions).tolist()
     ends = np.searchsorted(question, questions, side="right").tolist()
     best: list[float] = []

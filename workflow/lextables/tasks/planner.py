@@ -246,10 +246,12 @@ class Plan:
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference from the paper: what the row ``needs``, and what is ``ours``."""
+    """A difference of a row's runs from the paper, as parts of texts."""
 
     needs: str
+    """What the published row would need, in the reason why it is not run."""
     ours: str
+    """What the runs have in its place, in the name of the additional row."""
 
 
 @dataclass(frozen=True)

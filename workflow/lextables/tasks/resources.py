@@ -296,8 +296,10 @@ class ModelSizes:
         """The tokens that a run reads for its predictions."""
         settings = self.specs[run].settings
         part = "validation" if run.experiment == SEARCH else "test"
+        # Another run predicts with the weights of most trainings.
         if "batch_size" in settings and not self._reads(run):
             return 0.0
+        # A search predicts after each number of updates.
         times = 1
         if run.experiment == SEARCH and not isinstance(settings.get("updates"), int):
             times = max(1, len(settings.get("updates") or ()))
@@ -311,7 +313,11 @@ class ModelSizes:
         return run.experiment in (SEARCH, "single-task")
 
     def _model_of(self, spec: Spec) -> str:
-        """The name of the model of a run."""
+        """The name of the model of a run.
+
+        Without one in its settings, it is that of the first run whose weights it reads,
+        or else that of the tokenizer.
+        """
         while "model" not in spec.settings and spec.sources:
             spec = self.specs[spec.sources[0]]
         model = spec.settings.get("model")

@@ -197,6 +197,7 @@ def _number_of_field(value: Any, field: Info) -> float:
 Number = Annotated[float, BeforeValidator(_number_of_field)]
 # By choice, or a list with one for each choice in their order.
 Probabilities = JsonObject | list[Any]
+# What a value should be, by the type of pydantic's error.
 KINDS = {"string_type": "text", "dict_type": "a list or an object"}
 
 
@@ -279,6 +280,7 @@ def check_complete(
 
 
 def _named(item: Any) -> str:
+    """Return an id, or a pair of ids, for a message."""
     keys = item if isinstance(item, tuple) else (item,)
     return " of ".join(map(repr, keys))
 

@@ -83,12 +83,14 @@ def tokenise(
     """
     tokenizer = load_tokenizer(folder)
     config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+    # The tokenizer and the positions of the model both limit the length.
     most = tokenizer.model_max_length
     limit = min(positions(config) or most, most)
     if max_length > limit:
         what = f"max_length = {max_length} where the model reads {limit} tokens"
         raise BadInput(what, where=str(folder))
     counts = {"texts": 0, "cut": 0, "longest": 0}
+    # Only a model with token types distinguishes the segments of a pair.
     has_types = getattr(config, "type_vocab_size", 0) > 1
 
     def rows() -> Iterator[Row]:

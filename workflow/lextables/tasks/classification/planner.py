@@ -336,6 +336,7 @@ class ClassificationPlanner(Planner):
             return []  # the data set is only used for training
         panels = dict(self.task.models)
         encoders = [panel for panel in panels.values() if panel.kind == "encoder"]
+        # A user's encoder is trained in the settings of any encoder of the paper.
         settings = {}
         for name in SETTINGS:
             settings[name] = any(getattr(panel, name) for panel in encoders)
@@ -702,12 +703,14 @@ class ClassificationPlanner(Planner):
             raise BadInput(f"{model!r} {what}", where=self.name)
         key = keys[0]
         panel = self.task.models[key]
+        # Weights that others trained in this way.
         if panel.checkpoint:
             ready = self.context.weights(panel.checkpoint)
             if isinstance(ready, Weights):
                 return Start(ready, ready, panel.checkpoint)
         if self.name in self.context.absent:
             return Missing(self.context.absent[self.name])
+        # The weights of a training here.
         (view,) = self.training_views(panel)
         seeds = self.seeds(self.grid(panel, "multi"))
         if seed not in seeds:

@@ -234,6 +234,7 @@ def searched(
                 trial_scores.setdefault(trial, []).append(value)
     best: dict[str, Trial] = {}
     seeds = len(predictions) // len(set(settings.learning_rates))
+    # `best_trial` raises `BadInput` for a head whose training diverged in all trials.
     for head in {**values, **dict.fromkeys(diverged)}:
         rate, updates = best_trial(dict(sorted(values[head].items())), seeds)
         best[head] = {"learning_rate": rate, "updates": [updates]}
