@@ -13,7 +13,9 @@ from lextables.tables.cells import Cell, Score, is_number
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import PublishedCell
 
-System = Mapping[str, Any]  # a row of `planner.Plan.rows`
+# A row of `planner.Plan.rows`: the fields of `planner.Row`, and those of its ``about``,
+# which differ by task.
+System = Mapping[str, Any]
 WHOLE = "100"  # condition of the runs on all training data, in per cent
 RECALLS = range(5, 101, 5)  # per cent, of a curve
 Interval = tuple[float | None, float | None]

@@ -155,7 +155,9 @@ def _part(opinion: Element, kind: str) -> Part:
 
 
 def _blocks(element: Element) -> Iterator[Element]:
-    """The paragraphs of an element: its child blocks, or itself if it has none."""
+    """The paragraphs of an element: those of its child blocks, or itself if it has none
+    or begins with a text of its own.
+    """
     inner = [child for child in element if child.tag in BLOCKS]
     if inner and not (element.text or "").strip():
         for child in inner:
@@ -183,7 +185,7 @@ class _Text:
     def __init__(self) -> None:
         self._parts: list[str] = []
         self._length = 0
-        self._break = ""
+        self._break = ""  # what separates the next words from the last: "", " " or "\n"
         self.pages: list[Page] = []
 
     def __len__(self) -> int:
@@ -193,6 +195,7 @@ class _Text:
         return "".join(self._parts)
 
     def paragraph(self, element: Element, *, pages: bool) -> None:
+        """Add an element on a new line; its page starts are recorded if ``pages``."""
         if self._length:
             self._break = "\n"
         self._element(element, pages)

@@ -146,6 +146,7 @@ def _bulk_bodies(
 
 @contextmanager
 def _unreadable(path: str | Path) -> Iterator[None]:
+    """Raise `BadInput` for any error that says that a volume cannot be read."""
     try:
         yield
     except (*DAMAGE, OverBounds, Unreadable, KeyError) as error:

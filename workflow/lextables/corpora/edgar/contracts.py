@@ -286,6 +286,7 @@ def collect(
     characters = 0
 
     def counted() -> Iterator[Row]:
+        """Yield the rows, and count the characters of their texts."""
         nonlocal characters
         for row in contracts(_progress(chosen, quarter), pages, exhibits, faults):
             characters += len(row["text"])
@@ -376,6 +377,7 @@ def _row(
 
 
 def _hashed(lines: Iterable[bytes], digest: Any) -> Iterator[bytes]:
+    """Yield the lines, and update the ``digest`` with them."""
     for line in lines:
         digest.update(line)
         yield line

@@ -183,6 +183,7 @@ def documents(
     """
     head: dict[str, str] | None = None  # None outside a document
     body: list[bytes] | None = None  # None before <TEXT>
+    # Whether the body is kept, and whether the submission is privacy-enhanced mail.
     take = dashed = False
     for number, line in enumerate(_sgml_lines(lines)):
         if number == 0:

@@ -85,6 +85,7 @@ def read(name: str, published: Published) -> Rows:
 
 
 def _member(path: Path, name: str) -> bytes:
+    """Return the bytes of a file in a zip."""
     with archives.opened(path) as archive:
         return archive.read(archives.member(archive, name))
 
