@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from lextables.corpora.caselaw.volumes import Collection, known, shards
+from lextables.corpora.caselaw.volumes import Collection, read_collection, shards
 from lextables.pipeline.errors import BadInput
 
 ANY = Collection(frozenset({"us", "ill", "ill-2d", "f2d"}))
@@ -55,7 +55,9 @@ def test_short_reporters_share_a_shard():
 
 
 def test_a_reporter_without_a_range_selects_all_available_volumes(tmp_path):
-    collection = known([mirror(tmp_path, held=("us/7", "us/3"))], tmp_path / "nothing")
+    collection = read_collection(
+        [mirror(tmp_path, held=("us/7", "us/3"))], tmp_path / "nothing"
+    )
     assert shards(["us"], 10, collection) == {"us-3": ["us/3", "us/7"]}
     assert shards(["us"], 20, LISTED) == {"us-1": ["us/1", "us/3", "us/3-2", "us/12"]}
     with pytest.raises(
@@ -137,7 +139,7 @@ def test_an_invalid_range_raises_one_sentence_quickly(collection, ranges, fault)
 
 
 def test_the_published_reporters_are_known_without_a_list(tmp_path):
-    found = known([], tmp_path)
+    found = read_collection([], tmp_path)
     assert len(found.reporters) == 401
     assert {"us", "f2d", "f-supp-2d", "cal-rptr-3d"} <= found.reporters
     assert found.listed == {}
@@ -145,7 +147,7 @@ def test_the_published_reporters_are_known_without_a_list(tmp_path):
 
 def test_the_list_of_volumes_is_read_from_a_mirror_or_else_from_the_download(tmp_path):
     fetched = mirror(tmp_path / "results", listed=[volume("1")]) / "caselaw"
-    assert known([], fetched).listed == {"us": {1: ["1"]}}
+    assert read_collection([], fetched).listed == {"us": {1: ["1"]}}
     listed = [
         volume("2"),
         volume("138", folder="138-2"),
@@ -153,7 +155,7 @@ def test_the_list_of_volumes_is_read_from_a_mirror_or_else_from_the_download(tmp
         volume("Index"),
         volume("9", "zzz"),
     ]
-    found = known(
+    found = read_collection(
         [mirror(tmp_path / "none"), mirror(tmp_path / "mirror", listed=listed)], fetched
     )
     assert found.listed == {"us": {2: ["2"], 138: ["138", "138-2"]}, "zzz": {9: ["9"]}}
@@ -162,7 +164,7 @@ def test_the_list_of_volumes_is_read_from_a_mirror_or_else_from_the_download(tmp
 
 def test_a_volume_in_a_mirror_is_known_even_if_it_is_not_listed(tmp_path):
     held = ("us/574", "own-reports/1", "samples/alaska_1")
-    found = known(
+    found = read_collection(
         [mirror(tmp_path, listed=[volume("572"), volume("1")], held=held)],
         tmp_path / "none",
     )
@@ -172,7 +174,7 @@ def test_a_volume_in_a_mirror_is_known_even_if_it_is_not_listed(tmp_path):
 
 
 def test_a_mirror_without_case_law_is_accepted(tmp_path):
-    assert known([tmp_path], tmp_path / "none").listed == {}
+    assert read_collection([tmp_path], tmp_path / "none").listed == {}
 
 
 NO_FOLDER = {"volume_number": "1", "reporter_slug": "us"}
@@ -194,7 +196,7 @@ def test_a_list_with_an_invalid_layout_raises(tmp_path, text, fault):
     path = mirror(tmp_path) / "caselaw/VolumesMetadata.json"
     path.write_text(text)
     with pytest.raises(BadInput) as error:
-        known([tmp_path], tmp_path)
+        read_collection([tmp_path], tmp_path)
     assert str(error.value).startswith(f"{path}: {fault}")
     assert str(error.value).endswith("; fetch it again from static.case.law.")
 
@@ -206,9 +208,9 @@ def test_a_list_with_an_invalid_layout_raises(tmp_path, text, fault):
 def test_a_damaged_list_counts_as_missing_if_it_was_fetched(tmp_path, damaged):
     fetched = mirror(tmp_path) / "caselaw"
     (fetched / "VolumesMetadata.json").write_text(damaged)
-    assert known([], fetched) == known([], tmp_path / "nothing")
+    assert read_collection([], fetched) == read_collection([], tmp_path / "nothing")
     with pytest.raises(
         BadInput,
         match=r"VolumesMetadata\.json.*; fetch it again from static\.case\.law",
     ):
-        known([tmp_path], tmp_path / "nothing")
+        read_collection([tmp_path], tmp_path / "nothing")

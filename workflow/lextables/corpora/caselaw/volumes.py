@@ -113,9 +113,9 @@ def _bad_range(text: str, what: str, do: str) -> BadInput:
     return BadInput(f"caselaw = {text!r} {what}", where="config", do=do)
 
 
-def known(mirrors: Sequence[Path], fetched: Path) -> Collection:
-    """Return the collection as known from the mirrors' folders ``caselaw`` and the
-    folder ``fetched``.
+def read_collection(mirrors: Sequence[Path], fetched: Path) -> Collection:
+    """Read the collection from the mirrors' folders ``caselaw`` and the folder
+    ``fetched``.
 
     The first `VolumesMetadata.json` is used; volumes in a mirror are added to it.  A
     fetched list that cannot be read counts as missing.  Raises `BadInput` for such a

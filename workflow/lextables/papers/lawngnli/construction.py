@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from lextables.corpora.caselaw.fetching import BULK
-from lextables.corpora.caselaw.volumes import ALL, Collection, known, shards
+from lextables.corpora.caselaw.volumes import ALL, Collection, read_collection, shards
 from lextables.models.resolve import (
     NLTK_HUB,
     PARSER,
@@ -83,7 +83,7 @@ def construction(
     Raises `BadInput` for impossible volumes, and for a missing parser or encoder.
     """
     mirrors = config.mirrors(root)
-    collection = known(mirrors, Path(config.results, "sources/caselaw"))
+    collection = read_collection(mirrors, Path(config.results, "sources/caselaw"))
     return Construction(
         shards=_shards(config, paper, collection),
         parser=_parser(config, paper, models, mirrors),
