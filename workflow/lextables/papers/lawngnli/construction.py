@@ -54,6 +54,22 @@ class Construction:
     """Of the encoder that chooses Neutral premises."""
 
 
+def construction(
+    config: Config, paper: Lawngnli, models: Mapping[str, Model], root: Path
+) -> Construction:
+    """Choose volumes, parser and encoder.
+
+    Raises `BadInput` for impossible volumes, and for a missing parser or encoder.
+    """
+    mirrors = config.mirrors(root)
+    collection = read_collection(mirrors, Path(config.results, "sources/caselaw"))
+    return Construction(
+        shards=_shards(config, paper, collection),
+        parser=_parser(config, paper, models, mirrors),
+        encoder=_encoder(config, paper, models, mirrors),
+    )
+
+
 def other_parser(built: Construction, config: Config, paper: Lawngnli) -> str:
     """Return a sentence on the parser that ``parser: auto`` chose; empty if it is the
     paper's.
@@ -73,22 +89,6 @@ def other_parser(built: Construction, config: Config, paper: Lawngnli) -> str:
 def _download_of(parser: str) -> str:
     """Return what a user does to download a parser of benepar."""
     return f"run {sys.executable} -c \"import benepar; benepar.download('{parser}')\""
-
-
-def construction(
-    config: Config, paper: Lawngnli, models: Mapping[str, Model], root: Path
-) -> Construction:
-    """Choose volumes, parser and encoder.
-
-    Raises `BadInput` for impossible volumes, and for a missing parser or encoder.
-    """
-    mirrors = config.mirrors(root)
-    collection = read_collection(mirrors, Path(config.results, "sources/caselaw"))
-    return Construction(
-        shards=_shards(config, paper, collection),
-        parser=_parser(config, paper, models, mirrors),
-        encoder=_encoder(config, paper, models, mirrors),
-    )
 
 
 def parser_settings(construction: Construction, contents: Contents) -> Settings:

@@ -170,7 +170,7 @@ def fit_threshold(overlap: np.ndarray, labels: np.ndarray) -> float:
     """Return the threshold with the highest expected accuracy of `guesses` on these
     training examples.
     """
-    # Below 1.01 is every overlap: all examples are then Neutral.
+    # Every overlap is below 1.01: under this threshold all examples are Neutral.
     candidates = np.unique(np.append(overlap, 1.01))
     places = np.arange(len(labels))
     accuracies = [
