@@ -21,7 +21,8 @@ _OPTIONAL: Mapping[str, str | None] = {
     "top_p": None,
     "min_p": None,
 }
-_SYSTEM = "system"
+_SYSTEM = "system"  # the role, and the name of this part of a request
+# Reasons of servers that refuse a text of this role.
 _NO_SYSTEM = re.compile(
     r"\bsystem\b.{0,40}\b(role|message|prompt|instruction)|\brole.{0,40}\bsystem\b"
     r"|developer instruction|\buser\W{1,4}(?:and|or)?\W{0,4}assistant\b|invalid.{0,9}role",
@@ -38,7 +39,7 @@ _FILTERED = re.compile(
 _FAILED = re.compile(
     r"error|abort|cancel|insufficient|timeout|unavailable", re.IGNORECASE
 )
-_UNAVAILABLE = 503
+_UNAVAILABLE = 503  # status of an error that has none of its own
 # Keys of an error whose values describe it; other keys may repeat the request.
 _WORDS = (
     "code",

@@ -47,8 +47,8 @@ from lextables.pipeline.files import JsonObject
 from lextables.pipeline.redaction import SHORTEST
 from lextables.pipeline.run import note_once
 
-KEY = "OPENAI_API_KEY"
-ATTEMPTS = 8
+KEY = "OPENAI_API_KEY"  # environment variable
+ATTEMPTS = 8  # of a call, with the first
 TIMEOUT = 600.0  # seconds for a complete answer; long texts take minutes on a server without a GPU
 CONNECT_TIMEOUT = 30.0  # seconds
 # Of an unpacked answer; 256 embeddings of 4,096 dimensions take 23 MB.
@@ -406,6 +406,7 @@ class Api:
         return answer
 
     def _no_answer(self, reason: str) -> BadInput:
+        """Return the error for a server that does not answer after all attempts."""
         what = f"{self._model} did not answer in up to {ATTEMPTS} attempts; the last error: {reason}"
         return BadInput(
             what, where=self._base, do="try again later; answers so far are cached"

@@ -45,7 +45,7 @@ Report = Callable[[Sequence[str]], None]  # is given texts whose vectors are rea
 # Texts per shard of the cache, the most that a killed job loses: one or two minutes on
 # one core for a small model.
 SHARD = 2048
-_IDENTITY = "identity.json"
+_IDENTITY = "identity.json"  # in the folder of a `VectorCache`: what its vectors are of
 _DAMAGE = (BadZipFile, EOFError, KeyError, ValueError, BadInput)  # of a damaged shard
 _log = logging.getLogger("lextables")
 # Tokens per batch: as many as a CPU's caches hold, and enough to use a GPU fully.
@@ -247,6 +247,7 @@ class _Encoder:
 
 
 def _encoder_of_part(model: SentenceTransformer, part: str) -> _Encoder:
+    """Return the encoder of queries or documents (`own_settings.PROMPTS`)."""
     unit = model.similarity_fn_name == COSINE
     return _Encoder(model, prompt_name(model, part), unit, task=part)
 

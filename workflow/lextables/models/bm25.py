@@ -22,7 +22,7 @@ STOP_WORDS = frozenset(
 # A soft hyphen is a Format character, which UAX 29 would join; Lucene's index for ACORD
 # broke there.
 _SOFT_HYPHEN = "\u00ad"
-_BOUNDARY = regex.compile(r"(?V1w)\b")
+_BOUNDARY = regex.compile(r"(?V1w)\b")  # between words of UAX 29
 _WORD = regex.compile(r"[\p{L}\p{N}]")
 _POSSESSIVE = regex.compile(r"['\u2019\uff07][sS]$")
 _STEMMER = PorterStemmer(mode=PorterStemmer.ORIGINAL_ALGORITHM)

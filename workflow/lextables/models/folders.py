@@ -17,10 +17,12 @@ from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import Strict, json_value, typed
 
 SAVED = "name a folder saved by transformers or sentence-transformers"  # advice
-LFS = b"version https://git-lfs.github.com"
+LFS = b"version https://git-lfs.github.com"  # beginning of a pointer of Git LFS
+# Files of weights, and indexes of weights in several files; pickles as in old models.
 WEIGHTS, INDEX = SAFETENSORS
 PICKLED = "pytorch_model.bin"
 PICKLED_INDEX = "pytorch_model.bin.index.json"
+# A folder with one of these files has a tokenizer.
 TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 _MERGE = "merge it into its model (merge_and_unload of peft), and name that folder"
 
@@ -149,6 +151,7 @@ def _without_weights(folder: Path, pickles: bool) -> Fault | None:
 
 
 def _without_tokenizer(folder: Path) -> Fault | None:
+    """A fault for a missing tokenizer."""
     for pattern in TOKENIZERS:
         if any(path.is_file() for path in folder.glob(pattern)):
             return None

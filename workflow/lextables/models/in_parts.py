@@ -33,8 +33,8 @@ from lextables.pipeline.files import JsonObject
 from lextables.pipeline.finite import finite
 from lextables.pipeline.run import noted
 
-T = TypeVar("T")
-R = TypeVar("R")
+T = TypeVar("T")  # a row
+R = TypeVar("R")  # a result
 Batch = dict[str, Any]  # the inputs of a model: tensors, lists, and a prompt
 # The state of the processor's generator of random numbers, and of the device's if it
 # has its own.
@@ -475,6 +475,7 @@ def that_fits(size: int, work: Callable[[int], R]) -> tuple[int, R]:
 
 
 def _smaller(size: int, before: int | None) -> int:
+    """Return the smaller of a new size and the one recorded before, if any."""
     return min(size, before or size)
 
 

@@ -34,8 +34,8 @@ from lextables.pipeline.fingerprint import ROOT, fingerprint
 
 KIND = "change kind, or name another model"  # advice
 # Limits of the process that loads a model without its weights.
-SECONDS = 120
-MEMORY = 16 << 30
+SECONDS = 120  # of processor time
+MEMORY = 16 << 30  # bytes
 FETCH_AGAIN = (
     "delete it from the hub's cache and run the target fetch, "
     "or put the model into a mirror"

@@ -35,6 +35,7 @@ from lextables.models.token_count import TokenCounter
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
 
+# {endpoint: its path below the base address}
 PATHS = {"chat": "/chat/completions", "completions": "/completions"}
 # The tree is not followed below this probability.
 NEGLIGIBLE = 1e-4
@@ -278,6 +279,7 @@ def _counter() -> TokenCounter | None:
 
 
 def _tokens(text: str) -> int:
+    """Return an estimate of the number of tokens of a text."""
     counter = _counter()
     if counter:
         return counter.tokens(text)

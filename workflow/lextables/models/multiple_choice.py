@@ -287,6 +287,7 @@ def _averaged(orders: Sequence[Picked], cut: bool) -> Answered:
 
 
 def _normalised(masses: Sequence[float]) -> tuple[float, ...]:
+    """Return shares of the sum; all 0 if the sum is 0."""
     total = sum(masses)
     if total == 0:
         return (0.0,) * len(masses)
@@ -294,10 +295,12 @@ def _normalised(masses: Sequence[float]) -> tuple[float, ...]:
 
 
 def _plain(text: str) -> str:
+    """Return a text in one line and lower case, without punctuation around it."""
     return " ".join(text.split()).casefold().strip(" .\"'*`")
 
 
 def _begins(answer: str, option: str) -> bool:
+    """Whether an answer begins with an option, and not in the middle of a word."""
     if not answer.startswith(option):
         return False
     rest = answer.removeprefix(option)

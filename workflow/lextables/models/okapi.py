@@ -23,8 +23,8 @@ import numpy as np
 
 K1 = 1.5
 B = 0.75
-EPSILON = 0.25
-MOST = 5
+EPSILON = 0.25  # share of the mean IDF that replaces a negative IDF
+MOST = 5  # paragraphs that are selected
 IN_MEMORY = 1 << 28  # bytes of an index; a larger one lies in a temporary file
 
 

@@ -16,14 +16,16 @@ from lextables.models.position_tables import learned_positions
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import note_once
 
+# Similarity functions by sentence-transformers' names.
 COSINE = "cosine"
 DOT = "dot"
-# Similarity functions that are inner products, of unit vectors for the cosine.
+# Those that are inner products, of unit vectors for the cosine.
 PRODUCTS = (COSINE, DOT)
 # Names that models give their prompts for queries and for documents; the first that a
 # model has is used.
 PROMPTS = {"query": ("query",), "document": ("document", "passage", "corpus")}
-DISTANCES = {"euclidean": "euclidean", "manhattan": "cityblock"}  # scipy's names
+# Those that are negative distances, with scipy's names.
+DISTANCES = {"euclidean": "euclidean", "manhattan": "cityblock"}
 _log = logging.getLogger("lextables")
 
 

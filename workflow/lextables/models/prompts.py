@@ -20,7 +20,7 @@ from string import Template as _Template
 from lextables.models.language_model import LanguageModel, Message, Prompt
 from lextables.pipeline.errors import BadInput
 
-FENCE = "fence"
+FENCE = "fence"  # the field for the line around texts
 _SHORTEST_FENCE = 5
 # Start of the marks around turns in chat templates: <|im_start|>, </s>, [INST],
 # <<SYS>>.

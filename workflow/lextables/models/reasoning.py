@@ -8,6 +8,8 @@ Models of several families write their reasoning between marks: `<think>`,
 
 import re
 
+# A mark is a name of reasoning, possibly with a prefix and a suffix, between brackets.
+# An end mark also has a slash or the word end (`_ends`).
 _NAMES = (
     r"(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflect(?:ion)?|scratchpad|analysis)"
 )

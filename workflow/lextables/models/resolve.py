@@ -231,6 +231,7 @@ def _in_mirrors(name: str, mirrors: Sequence[Path]) -> Path | None:
 
 
 def _is_model(folder: Path) -> bool:
+    """Whether a folder of a mirror has a model."""
     return (folder / "config.json").is_file() or any(folder.glob("*.gguf"))
 
 

@@ -224,6 +224,9 @@ class Ledger:
             self.paid = Cost(dollars, tokens)
 
     def _affordable(self, spent: Cost, most: Cost) -> bool:
+        """Whether a call of at most ``most`` keeps to both limits; a free call always
+        keeps to that of dollars.
+        """
         limits = self._limits
         if limits.tokens and spent.tokens + most.tokens > limits.tokens:
             return False

@@ -26,6 +26,7 @@ from lextables.pipeline.files import damage_named
 
 Encode = Callable[[Sequence[str]], np.ndarray]
 
+# The parts.
 QUERY = "query"
 DOCUMENT = "document"
 BATCH = 16384  # texts encoded together: enough to sort by length

@@ -30,6 +30,8 @@ from lextables.models.loading import quiet
 from lextables.models.resolve import Model, load_models
 from lextables.pipeline.atomic import write_text
 
+# Sizes of all tiny models: of a hidden state, and of the inner layer of a feed-forward
+# network; `LAYERS` of `HEADS` heads.
 WIDTH = 16
 INNER = 32
 LAYERS = 2
@@ -312,6 +314,8 @@ class Architecture:
     """Positions before the first one of a text."""
 
 
+# The sizes by the names of most configurations, and those of other architectures, with
+# their further options.
 SIZES = {
     "hidden_size": WIDTH,
     "intermediate_size": INNER,
@@ -459,7 +463,7 @@ def _random(architecture: Architecture, config: Any, model: Model) -> PreTrained
     return getattr(transformers, architecture.model)(config)
 
 
-_ST = "sentence_transformers.models"
+_ST = "sentence_transformers.models"  # package of the modules
 
 
 def _write_sentence_encoder(folder: Path, model: Model) -> None:

@@ -9,8 +9,8 @@ from sklearn.ensemble import GradientBoostingClassifier
 
 from lextables.models.linear import NEVER
 
-# Options of scikit-learn's classifier.  As in stochastic gradient boosting (Friedman
-# 2002), a tree sees a share of the rows.
+# Options of scikit-learn's `GradientBoostingClassifier`.  As in stochastic gradient
+# boosting (Friedman 2002), a tree sees a share of the rows.
 TREES = 150
 RATE = 0.08
 DEPTH = 6

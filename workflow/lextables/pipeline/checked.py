@@ -62,6 +62,7 @@ def checked(
 
 @lru_cache(maxsize=32)
 def _schema(adapter: TypeAdapter) -> "_JsonSchema":
+    """Return the schema of a type, which takes long to make and is cached."""
     return _JsonSchema(adapter.json_schema())
 
 
@@ -137,6 +138,7 @@ class _JsonSchema:
             yield from self._alternatives(each)
 
     def _suggestion(self, key: str, schema: Schema) -> str:
+        """Return the key of a schema that is most similar to ``key``, or all keys."""
         known_keys: list[str] = []
         for each in self._alternatives(schema):
             known_keys += each.get("properties", ())
@@ -146,6 +148,7 @@ class _JsonSchema:
         return f"known: {', '.join(known_keys)}"
 
     def _name(self, schema: Schema) -> str:
+        """Describe the keys that a mapping with free keys allows."""
         for each in self._alternatives(schema):
             if "propertyNames" in each:
                 return self._allowed(each["propertyNames"])

@@ -245,6 +245,7 @@ GpuResource = Literal[
 ]
 
 
+# Values of single keys.
 Volumes = Annotated[
     str,
     Field(

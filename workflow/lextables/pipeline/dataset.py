@@ -31,7 +31,7 @@ from lextables.pipeline.files import (
 )
 from lextables.pipeline.finite import OTHER_WEIGHTS, first_not_finite, is_of_floats
 
-ROW_GROUP = 4096
+ROW_GROUP = 4096  # rows
 # Each page of a file has a checksum, which is compared when it is read.  A page without
 # one, of an earlier version, is read as it is.
 PARQUET: dict[str, Any] = {"compression": "zstd", "write_page_checksum": True}

@@ -20,6 +20,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT)  # a disk or a quota
 
 
 def _short(text: str) -> str:
+    """Return a part of a sentence in one line, without secrets, of about `LONGEST`."""
     text = _OBEYED.sub("?", _LINE_ENDS.sub(" ", redacted(text)))
     if len(text) > LONGEST:
         return f"{text[: LONGEST // 2]} … {text[-LONGEST // 2 :]}"

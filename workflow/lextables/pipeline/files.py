@@ -23,8 +23,8 @@ from lextables.pipeline.checked import checked
 from lextables.pipeline.errors import BadInput
 
 JsonObject = dict[str, Any]  # the content of a JSON file, or a part of it
-RESTORE = "restore the file from the release"
-_BLANKS = " \t\r\n"
+RESTORE = "restore the file from the release"  # the default advice
+_BLANKS = " \t\r\n"  # that JSON allows around a value
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")  # half of a surrogate pair, as written in JSON
 
 
@@ -55,6 +55,9 @@ class _Repeated(ValueError):
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> JsonObject:
+    """Return the object with these keys and values; raise `_Repeated` for a repeated
+    key.
+    """
     record = {}
     for key, value in pairs:
         if key in record:

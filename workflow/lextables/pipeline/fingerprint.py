@@ -15,7 +15,7 @@ from functools import cache
 from importlib.util import resolve_name
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[2]  # the folder workflow, or site-packages
 # The folder of the scripts in an installed wheel.  It has the same fingerprints as a
 # clone.
 INSTALLED = "lextables/project/workflow/"

@@ -15,6 +15,7 @@ from lextables.pipeline.errors import BadInput
 
 # Eight times the distance of 1 from the next larger number in single precision.
 ROUNDING = 2.0**-20
+# Advice.
 OTHER_WEIGHTS = (
     "use weights whose numbers are finite, or train with a lower learning rate"
 )

@@ -27,7 +27,7 @@ _WITH_AT = re.compile(r"(?<!\S)\S+@")
 _LOGIN = re.compile(
     r"(?<=[a-z0-9]:/)(/*)(?:[^/\s]+|[^/\s:]+:(?!\d+/)[^\s@]+)@", re.IGNORECASE
 )
-_HOST = re.compile(r"\S{0,300}")
+_HOST = re.compile(r"\S{0,300}")  # the host behind an @, and what follows it
 # The same without a scheme: user:secret@, before a host with a point or a port, or
 # localhost.
 _BARE_LOGIN = re.compile(

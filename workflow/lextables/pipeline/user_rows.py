@@ -13,7 +13,7 @@ from pydantic import AfterValidator
 
 from lextables.pipeline.errors import BadInput
 
-PREFIX = "own-"
+PREFIX = "own-"  # of keys of users' rows
 # Bytes of a key: two joined keys can name one folder, and file systems allow 255.
 LONGEST = 100
 # Fields of the registries with names of rows.
