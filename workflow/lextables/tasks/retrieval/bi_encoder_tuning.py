@@ -60,9 +60,7 @@ def finetune(
 
 
 def score(model: SentenceTransformer, pairs: Sequence[TextPair]) -> np.ndarray:
-    """Return the model's own similarity of each pair of a query's and a document's
-    text.
-    """
+    """Return the model's similarity of each pair: (query's text, document's text)."""
     query_texts = [query for query, _ in pairs]
     document_texts = [document for _, document in pairs]
     queries = bi_encoder.encode_queries(model, query_texts)
@@ -80,14 +78,14 @@ def graded_batches(
     documents: int,
     seed: int,
 ) -> list[Pair]:
-    """Return ``updates`` batches of ``batch_size`` (query, document) pairs, one after
-    the other.
+    """Return the pairs (query id, document id) of all batches, batch after batch.
 
-    A query in a batch has ``documents`` documents, drawn from its gains in turn, the
-    highest first, so that rare gains are seen as often as frequent ones.  Queries, and
-    the documents of a gain, repeat only after all others, in an order fixed by
-    ``seed``.  Queries without a relevant document are left out, since they say nothing
-    about order.
+    There are ``updates`` batches of ``batch_size`` pairs.  A query in a batch has
+    ``documents`` documents: one with the highest gain, one with the next, and so on,
+    beginning again after the lowest, so that rare gains are seen as often as frequent
+    ones.  A query, and a document of a gain, comes again only after all others; the
+    order is random, fixed by ``seed``.  Queries without a relevant document are left
+    out, since they say nothing about order.
     """
     generator = np.random.default_rng(seed)
     relevant = {query: of for query, of in sorted(judged.items()) if any(of.values())}
@@ -116,6 +114,7 @@ def _by_gain(
 
 
 def _endless(names: Sequence[str], generator: np.random.Generator) -> Iterator[str]:
+    """Yield all names in random order, again and again."""
     while True:
         for at in generator.permutation(len(names)):
             yield names[at]

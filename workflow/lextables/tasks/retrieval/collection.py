@@ -16,7 +16,7 @@ import pyarrow as pa
 from lextables.pipeline.dataset import Column, Row, Table, read
 from lextables.tasks.retrieval.documents import Documents
 
-Task = Mapping[str, Any]  # a registry's `RetrievalTask`, as plain values
+Task = Mapping[str, Any]  # fields of a registry's `RetrievalTask`, as plain values
 # {query id: [(document id, score), best first]}
 Hits = dict[str, list[tuple[str, float]]]
 # The hits of the runs of one system, which differ in their condition.
@@ -59,13 +59,14 @@ TRIED = Table(
 
 @dataclass(frozen=True)
 class Collection:
-    """The texts of documents, the queries, and for each query the gains of its judged
-    documents.
-    """
+    """The documents, queries and judgements of a data set."""
 
     documents: Mapping[str, str]
+    """{document id: text}."""
     queries: Mapping[str, Row]
+    """{query id: row of the table of queries}, of all splits."""
     judged: Mapping[str, Mapping[str, int]]
+    """{query id: {document id: gain}}."""
     task: Task
 
     def of(self, *parts: str) -> dict[str, Row]:
@@ -111,14 +112,15 @@ class Collection:
 
 
 def files(task: Mapping[str, Any]) -> list[str]:
-    """Return the names of the data set's tables, in the order of `load`."""
+    """Return the names of the tables whose files `load` reads, in its order."""
     return [task["names"]["documents"], "queries", "judgements"]
 
 
 def load(paths: Sequence[str | Path], task: Task) -> Collection:
     """Read a collection from the parquet files of documents, queries and judgements.
 
-    Texts of documents are read when they are needed (`Documents`).
+    Texts of documents are read when they are needed (`Documents`).  If the task has an
+    ``order``, the judged documents of a query are sorted by this column, descending.
     """
     documents, queries, judgements = paths
     names = task["names"]

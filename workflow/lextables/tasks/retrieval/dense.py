@@ -14,7 +14,7 @@ from lextables.tasks.retrieval.collection import Collection, HitsByCondition, be
 from lextables.tasks.retrieval.documents import in_order
 from lextables.tasks.retrieval.ranking import Encoders, RankingSettings
 
-Parts = Sequence[str]  # the encoded texts of a document; the nearest one counts
+Parts = Sequence[str]  # the texts of a document that are encoded; the nearest counts
 RunQuery = tuple[str, str]  # a condition and a query id
 
 # Texts encoded together: many enough to sort by length.  As many whole opinions take
@@ -44,8 +44,10 @@ def _retrieve(
     read: Callable[[str], Callable[[str], Parts]],
     encoders: Encoders,
 ) -> HitsByCondition:
-    """`retrieve` for conditions that read the same of documents."""
-    first = next(iter(runs.values()))
+    """`retrieve` for conditions whose documents are read in the same way, ``read``
+    (`READ`).
+    """
+    first = next(iter(runs.values()))  # pool and top are the same for all runs
     texts: dict[RunQuery, str] = {}
     for name, run in runs.items():
         form_texts = collection.texts(run.form, ("validation", "test"), run.queries)
@@ -84,7 +86,11 @@ def _batches(
     texts: Mapping[RunQuery, str],
     read: Callable[[str], Callable[[str], Parts]],
 ) -> Iterator[Batch]:
-    """Yield batches of documents with at least `BATCH` texts, except the last one."""
+    """Yield batches of documents with at least `BATCH` texts, except the last one.
+
+    ``queries_of`` are {document id: the queries that have it in their pool}, and
+    ``texts`` are those of the queries.
+    """
     batch: Batch = {}
     size = 0
     for document in in_order(queries_of.keys(), collection.documents):
@@ -140,8 +146,9 @@ def nearest(query: np.ndarray, parts: np.ndarray, similarity: str = COSINE) -> f
     return float(similarities.max())
 
 
-# Ways to read a document: functions of its text that return a function of a query's
-# text, which returns the parts to compare with the query.
+# Ways to read a document.  Each is a function of its text, which is then analysed once
+# for all queries; it returns a function of a query's text, which returns the parts to
+# compare with the query.
 
 
 def whole(text: str) -> Callable[[str], Parts]:

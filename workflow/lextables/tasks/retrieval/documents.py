@@ -12,8 +12,8 @@ from lextables.pipeline.dataset import batches, opened
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import damage_named
 
-# Bytes of texts in memory.  A thousand opinions for each of 2,644 queries have some 20
-# GB.
+# Bytes of texts in memory, at most.  LawngNLI's opinions, a thousand for each of 2,644
+# queries, would take some 20 GB.
 KEPT_BYTES = 1 << 28
 
 
@@ -32,9 +32,9 @@ def in_order(names: Set[str], documents: Mapping[str, str]) -> list[str]:
 class Documents(Mapping[str, str]):
     """{document id: text} of a table in parquet, in the order of the table.
 
-    Texts are read a row group at a time, and the last row groups are kept, `KEPT_BYTES`
-    of them.  Whoever reads many documents reads them in the order of the table, so that
-    each row group is read once.  Memory: the ids and these row groups.
+    Texts are read one row group at a time; `KEPT_BYTES` of the row groups last read
+    stay in memory, besides the ids.  Read many documents in the order of the table
+    (`in_order`), so that each row group is read once.
     """
 
     def __init__(self, path: str | Path, document: str, text: str) -> None:

@@ -10,8 +10,8 @@ from lextables.tasks.retrieval.ranking import Encoders, Ranking
 
 
 def stored_or_loaded(ranking: Ranking) -> Encoders:
-    """Return the vectors that the job reads; without them its bi-encoder, trained in
-    another run.
+    """Return the stored vectors if the job has them, else the bi-encoder that another
+    run trained.
     """
     return stored(ranking) if ranking.encoded else load(ranking)
 
@@ -30,7 +30,8 @@ def stored(ranking: Ranking) -> Encoders:
 def load(ranking: Ranking) -> Encoders:
     """Return the bi-encoder of a job; the records get device and similarity.
 
-    Vectors of weights that the settings identify are cached in the job's folder.
+    Vectors are cached in ``ranking.vectors``, unless the settings identify the weights
+    neither by content nor by revision (`bi_encoder.cached`).
     """
     where = device.pick(ranking.device)
     folder = ranking.trained[0] if ranking.trained else weights_folder(ranking.model)

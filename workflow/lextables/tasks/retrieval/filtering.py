@@ -12,11 +12,11 @@ from lextables.tasks.retrieval.documents import in_order
 def read_as(
     how: str, documents: Mapping[str, str], pairs: Sequence[tuple[str, str]]
 ) -> list[str]:
-    """Return the document's text for each (query's text, document id), ``whole`` or
-    ``filtered``.
+    """Return the document's text for each of ``pairs``: (query's text, document id).
 
-    Filtered texts are those of `Paragraphs.best`; a document is read and analysed once
-    for all its pairs.
+    ``how`` is `whole` or `filtered`; a filtered text has the paragraphs that BM25 finds
+    for the query (`Paragraphs.best`).  A document is read and analysed once for all its
+    pairs.
     """
     places: dict[str, list[int]] = defaultdict(list)
     for at, (_, document) in enumerate(pairs):

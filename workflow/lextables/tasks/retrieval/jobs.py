@@ -22,7 +22,7 @@ SEARCHING = Action(
     f"{MODULES}.rank",
     TABLES,
     RANKED_BY,
-    "retrieval.rankers.{}",
+    module_pattern="retrieval.rankers.{}",
     mem_mb=LEAST_MB,
     minutes=120,
 )
@@ -95,10 +95,11 @@ class RetrievalJobs(TaskJobs):
         return kind in WHOLE
 
     def encoded(self, readers: Mapping[Run, Spec], size: int) -> JsonObject:
-        """The texts to encode: queries and documents.
+        """The texts that ``readers`` read, for the action `encode`.
 
-        The queries are those of ``parts`` (of the data set), by form (None: all); the
-        documents those of their ``pool``, read in each of ``readings``.
+        ``parts`` are the parts of the data set whose queries are encoded, ``forms`` are
+        {form: the ids of its queries, or None for all}, ``pool`` is the pool of their
+        documents, and ``readings`` are the ways to read these.
         """
         forms: dict[str, list[str] | None] = {}
         readings: set[str] = set()

@@ -39,15 +39,17 @@ from lextables.tasks.retrieval.ranking import Chunks
 USER_MAX_LENGTH = 512
 BM25 = {"k1": 0.9, "b": 0.4}  # Anserini's defaults
 DocumentForm = Literal["whole", "paragraphs", "filtered"]
-RowType = TypeVar("RowType", "Reranker", "Finetuned")
+System = TypeVar("System", "Reranker", "Finetuned")
 # {condition: its runs, one per seed}, or why there are none.
 RunsOrMissing = dict[str, tuple[Run, ...]] | Missing
 # Kinds of retrievers that read documents whole.
 READ_WHOLE = ("bm25", "fusion", "linear", "prior")
+# Reasons why a row is not run, and errors of a paper's file.
 NO_ENCODER = "feedback needs a fusion whose last system is a bi-encoder"
 NO_PROMPT = (
     "the paper does not state its prompt; a row with another prompt is additional"
 )
+# How a row of a language model that is asked with our prompt differs from the paper's.
 NOT_THEIRS = [Difference("the paper's prompt", OUR_PROMPT)]
 NO_GPU = (
     "needs a GPU: every paragraph, or every document as cut for a query, is encoded"
@@ -55,54 +57,62 @@ NO_GPU = (
 
 
 class Retriever(Entry):
-    """A first-stage system.
+    """A first-stage system; each kind has a module in `retrieval.rankers`.
 
-    `bm25` has one ``index`` for each query, over its judged documents, or one over all
-    documents.  `okapi` is gensim's BM25, whose collection is the pool of a query
-    (`lextables.models.okapi`), or one of the ``chunks`` of LawngNLI's released code.
-
-    `prior` reads no query (`rankers.prior`): it ranks ``by`` the gains of documents for
-    other queries, or by their length.
-
-    A `fusion` ranks by the mean of the standardised scores of the systems ``of``: keys
-    of other retrievers or of fine-tuned bi-encoders, with the weights ``shares`` (none:
-    equal).  With ``feedback`` it fuses twice; in between, the query is moved towards
-    its first ``feedback`` hits, in the vectors of the last system
-    (`rankers.feedback.fuse_with_feedback`).
-
-    A `linear` one is trained on the judgements of the training and validation queries,
-    with words in ``topics`` topics and, if it has a ``model``, with its vectors;
-    ``penalty`` is scikit-learn's C.  ``baseline`` and ``lenient`` are those of a
-    `Panel`.
-
-    ``documents`` are ways to read documents: `whole` (cut at the length of the model),
-    `paragraphs` (the best paragraph counts; only models with vectors) or `filtered`
-    (cut to the paragraphs that BM25 finds for the query; also `okapi`).  One job ranks
-    with all of them.  Most tables show the first, and rerankers get the hits of the
-    last.  Those in ``needs_gpu`` are left out without a GPU, because encoding their
-    texts takes hours or days on a CPU.
+    `okapi` is gensim's BM25.  A `prior` reads no query.  A `fusion` ranks by the mean
+    of the standardised scores of other systems.  A `linear` one is trained on the
+    judgements of the training and validation queries.
     """
 
     row: str
+    """Its name in the tables."""
     kind: Literal[
         "bm25", "okapi", "prior", "bi-encoder", "embedding-api", "fusion", "linear"
     ]
     by: Literal["gain", "length"] | None = None
+    """Of a prior: the gains of documents for other queries, or their length."""
     index: Literal["query", "corpus"] | None = None
+    """Of `bm25`: one index for each query, of its pool, or one of all documents."""
     model: str | None = None
+    """Registered model; of a linear one with vectors, their encoder."""
     of: tuple[str, ...] = ()
+    """The systems of a fusion: keys of other retrievers or fine-tuned bi-encoders."""
     shares: tuple[PositiveFloat, ...] = ()
+    """The weights of these systems; none: equal weights."""
     feedback: PositiveInt | None = None
+    """Of a fusion: it fuses twice, and in between the query is moved towards so many of
+    its first hits, in the vectors of the last system (`rankers.feedback`).
+    """
     documents: tuple[DocumentForm, ...] = ("whole",)
+    """Ways to read documents.
+
+    `whole`: cut at the length of the model.  `paragraphs`: the best paragraph counts;
+    only models with vectors.  `filtered`: cut to the paragraphs that BM25 finds for the
+    query; only models with vectors and `okapi`.  One job ranks with all of them.  Most
+    tables show the first, and rerankers get the hits of the last.
+    """
     needs_gpu: tuple[DocumentForm, ...] = ()
+    """The ways that are left out without a GPU, because encoding their texts takes
+    hours or days on a CPU.
+    """
     chunks: Chunks | None = None
+    """Of `okapi`: its collections are the chunks of LawngNLI's released code; None: the
+    pools of the queries.
+    """
     topics: PositiveInt | None = None
+    """Number of latent topics of a linear one."""
     penalty: PositiveFloat | None = None
+    """scikit-learn's C of a linear one."""
     additional: bool = False
+    """Whether the row is not in the paper."""
     reranked: bool = True
+    """Whether rerankers get its hits."""
     baseline: bool = False
+    """As in `Panel`."""
     lenient: bool = False
+    """As in `Panel`."""
     also_trained_on: tuple[str, ...] = ()
+    """As in `Panel`."""
 
     def fault(self) -> str:
         """What is wrong with the fields of this kind; empty if nothing is."""
@@ -142,36 +152,43 @@ class Retriever(Entry):
 
 
 class Reranker(Entry):
-    """A second-stage system, which reads documents as the retriever whose first hits it
-    ranks.
+    """A second-stage system, which ranks the first hits of each retriever.
 
-    A bi-encoder and `okapi` rank the hits as they would rank a pool.  A language model
-    is asked (`RerankingPrompts`); if its row is published, it is asked with our prompt
-    in an additional row.  A classifier reads a pair of a document and a query: it is
-    the ``model`` in the panel of the classification task ``of``, trained there, under a
-    ``view`` of the task, with ``max_length`` tokens (none: as in training).  Relevance
-    is the probability (or, with the ``score`` `logit`, the logit) of an answer of its
-    ``head``: the one with the name of the query's value in the column ``by``, or the
-    one that ``answers`` gives for that value.
+    It reads documents as the retriever does.  A bi-encoder and `okapi` rank the hits as
+    they would rank a pool.  A language model is asked (`RerankingPrompts`); if its row
+    is published, it is asked with our prompt in an additional row.  A classifier, which
+    is trained by another task, reads a pair of a document and a query; relevance is the
+    probability of one of its answers.
     """
 
     row: str
+    """Its name in the tables."""
     kind: Literal[
         "cross-encoder", "language-model", "bi-encoder", "okapi", "classifier"
     ]
     model: str = ""
+    """Registered model; of a classifier, its key in the panel of the task ``of``."""
     of: str = ""
+    """The data set of the classification task that trains the classifier."""
     view: str = ""
+    """The view of that task under which it is trained."""
     head: str = ""
+    """The head of the classifier whose answer makes a document relevant."""
     by: str = ""
+    """The column of the queries that determines this answer."""
     answers: Mapping[str, str] = {}
+    """{value of this column: answer}; a value without an entry is itself the answer."""
     score: Literal["probability", "logit"] = "probability"
+    """What of the answer is the relevance."""
     max_length: PositiveInt | None = None
+    """Tokens of a pair that the classifier reads, at most; None: as in training."""
     chunks: Chunks | None = None
+    """As in `Retriever`."""
     additional: bool = False
+    """Whether the row is not in the paper."""
 
     @model_validator(mode="after")
-    def _whole(self) -> Self:
+    def _check_fields(self) -> Self:
         """Raise `ValueError` if a kind lacks a field, or has one of another kind."""
         if bool(self.model) == (self.kind == "okapi"):
             raise ValueError(
@@ -191,17 +208,18 @@ class Reranker(Entry):
 
 
 class RerankingPrompts(Entry):
-    """Names of the prompts for language models that rerank, for each way of asking.
-
-    ``passes`` is the number of passes of pairwise comparisons.  Under a grid in
-    ``hits``, only that number of first hits of a query is ranked (none: all hits of the
-    retriever).
-    """
+    """The requests to language models that rerank."""
 
     pointwise: str
+    """Name of the prompt that asks for the rating of a document."""
     pairwise: str
+    """Name of the prompt that compares two documents."""
     passes: PositiveInt = 1
+    """Number of passes of pairwise comparisons."""
     hits: Mapping[str, PositiveInt] = {}
+    """{grid: number of first hits of a query that are ranked}; another grid: all hits
+    of the retriever.
+    """
 
 
 class RetrievalGrid(Grid):
@@ -219,73 +237,83 @@ class RetrievalGrid(Grid):
 class Finetuned(Entry):
     """A model fine-tuned on the training queries: a cross-encoder reranks, a bi-encoder
     retrieves.
-
-    ``grids`` replace the task's grids of the same names.  For a bi-encoder,
-    ``temperature`` divides the cosines in the loss (not other similarities), and
-    ``documents`` is the number of documents for each query of a batch.
     """
 
     row: str
+    """Its name in the tables."""
     model: str
+    """Registered model whose weights the training starts from."""
     kind: Literal["cross-encoder", "bi-encoder"] = "cross-encoder"
     additional: bool = False
+    """Whether the row is not in the paper."""
     also_trained_on: tuple[str, ...] = ()
+    """As in `Panel`."""
     grids: Mapping[str, RetrievalGrid] = {}
+    """They replace the task's grids of the same names."""
     temperature: PositiveFloat = 0.05
+    """Of a bi-encoder: it divides the cosines in the loss, but no other similarity."""
     documents: PositiveInt = 8
+    """Of a bi-encoder: documents for each query of a batch."""
 
 
 class RetrievalTables(Entry):
-    """Names of the data set's tables and columns that the task reads.
-
-    ``order`` is a column of the judgements: the pool of a query has its descending
-    order.
-    """
+    """Names of the data set's tables and columns that the task reads."""
 
     documents: str = "documents"
+    """The table of documents."""
     document: str = "document_id"
+    """The column with their ids, also in the judgements."""
     text: str = "text"
+    """The column with their texts."""
     gain: str = "gain"
+    """The column of the judgements with the gains."""
     order: str | None = None
+    """The column of the judgements by which the pool of a query is sorted, descending;
+    None: the order of the table.
+    """
 
 
 class RetrievalTask(Entry):
-    """The settings of a retrieval task that a paper fixed.
-
-    ``forms`` are columns with wordings of the queries; most tables show the first, and
-    the others are ranked only for ``form_queries``.  With the ``pool`` `judged`, a
-    query's hits are among the documents judged for it, else among all.  ``top`` is the
-    number of hits that a retriever returns.  ``training``, ``validation`` and ``test``
-    are splits of the queries.  ``metrics`` are names of `metrics.ranking`; ``top_gain``
-    is the highest gain, and ``groups`` are columns of the queries by which scores are
-    grouped.  The best trial of a grid has the best ``choose_by`` on the validation
-    queries.  A published score of a tuned model is the mean of ``averages`` runs; the
-    grid `paper` has the paper's settings.  ``asking`` is for language models.
-    """
+    """The settings of a retrieval task that a paper fixed."""
 
     task: Literal["retrieval"]
     names: RetrievalTables = RetrievalTables()
     forms: tuple[str, ...] = ("text",)
+    """Columns with wordings of the queries; most tables show the first."""
     form_queries: tuple[str, ...] = ()
+    """Ids of the queries that are also ranked in the other forms."""
     pool: Literal["judged", "all"] = "judged"
+    """Which documents a query's hits are among: those judged for it, or all."""
     top: int = 100
+    """Number of hits that a retriever returns."""
     training: str = "train"
+    """The split of the training queries."""
     validation: str = "valid"
+    """The split of the validation queries."""
     test: str = "test"
+    """The split of the test queries."""
     metrics: tuple[str, ...]
+    """Names of metrics (`metrics.ranking.by_name`)."""
     top_gain: PositiveInt = 1
+    """The highest possible gain."""
     groups: tuple[str, ...] = ()
+    """Columns of the queries by which scores are grouped."""
     choose_by: str = "NDCG@10"
+    """Metric by which the best trial is chosen on the validation queries."""
     retrievers: Mapping[Key, Retriever]
     rerankers: Mapping[Key, Reranker] = {}
     asking: RerankingPrompts | None = None
+    """For language models."""
     finetuned: Mapping[Key, Finetuned] = {}
     averages: PositiveInt = 1
+    """Number of runs whose mean is a published score of a fine-tuned model."""
     grids: Mapping[str, RetrievalGrid] = {}
+    """By name; `paper` has the paper's settings."""
 
     @field_validator("metrics", "choose_by")
     @classmethod
     def _known(cls, names: Any) -> Any:
+        """Raise `ValueError` for an unknown metric."""
         listed = (names,) if isinstance(names, str) else names
         for name in listed:
             try:
@@ -343,7 +371,9 @@ class RetrievalPlanner(Planner):
     """Plans a retrieval task; the name of a row is `<retriever> / <reranker>`.
 
     `rows` collects rows in ``shown_rows``, to which the methods `add_…_row` and
-    `add_…_rows` append.
+    `add_…_rows` append.  Of the methods of `Planner`, `run` names a run and `add`
+    registers it.  A retriever has a run for each of its `Retriever.conditions`, a
+    reranker one for each form of the queries.
     """
 
     STAGES = (
@@ -376,6 +406,7 @@ class RetrievalPlanner(Planner):
         retrievers = self.retrievers()
         fusions = {}
         first_stages: dict[str, RunsOrMissing] = {}  # by key of the first stage
+        # Searches read the hits of several retrievers, so all of these come first.
         for key, retriever in retrievers.items():
             if retriever.kind == "fusion":
                 fusions[key] = retriever
@@ -404,18 +435,19 @@ class RetrievalPlanner(Planner):
         in the ways of the registry's first bi-encoder.
         """
         retrievers = dict(self.task.retrievers)
-        documents = [
-            retriever.documents
-            for retriever in retrievers.values()
-            if retriever.kind == "bi-encoder"
-        ]
-        fields = {"kind": "bi-encoder", "documents": [*documents, ("whole",)][0]}
+        documents: tuple[DocumentForm, ...] = ("whole",)
+        for retriever in retrievers.values():
+            if retriever.kind == "bi-encoder":
+                documents = retriever.documents
+                break
+        fields = {"kind": "bi-encoder", "documents": documents}
         retrievers.update(self.user_panels(Retriever, ["bi-encoder"], **fields))
         return retrievers
 
     def submitted_row(self, extra: SubmittedFiles) -> Row:
         """The row of submitted predictions, for the first form of the queries only."""
         submitted = super().submitted_row(extra)
+        # The kind only stands for a system that has no model here.
         retriever = Retriever(row=submitted.row, kind="bm25", additional=True)
         row = self.system_row(retriever, None, submitted.runs)
         reason = f"the predictions are for the {self.MAIN} form of the queries"
@@ -439,6 +471,7 @@ class RetrievalPlanner(Planner):
         """The row of a retriever, alone or with a reranker: its runs, or the reason
         without them.
         """
+        # A fine-tuned retriever reads documents whole, as a bi-encoder by default.
         first_stage = Retriever(row="", kind="bi-encoder")
         if isinstance(retriever, Retriever):
             first_stage = retriever
@@ -553,18 +586,18 @@ class RetrievalPlanner(Planner):
         return runs
 
     def hits_to_rerank(
-        self, retriever: Retriever, found: RunsOrMissing
+        self, retriever: Retriever, first_stage: RunsOrMissing
     ) -> RunsOrMissing:
-        """{form: the runs whose hits rerankers get}."""
-        if isinstance(found, Missing):
-            return found
+        """{form: the runs whose hits rerankers get}, of the retriever's runs."""
+        if isinstance(first_stage, Missing):
+            return first_stage
         hits = {}
         for condition, (form, read) in retriever.conditions(self.task.forms).items():
             if read != retriever.reranked_reading:
                 continue
-            if condition not in found:
+            if condition not in first_stage:
                 return Missing(NO_GPU)
-            hits[form] = found[condition]
+            hits[form] = first_stage[condition]
         return hits
 
     def first_stage(self, key: str) -> Retriever | Finetuned:
@@ -614,6 +647,7 @@ class RetrievalPlanner(Planner):
             sources: tuple[Run, ...] = ()
             if fusion.feedback:
                 encoder = self.specs[needs[-1]]
+                # The encoder of the last system, whose weights may be trained here.
                 stage = "feedback"
                 sources = encoder.sources
                 settings = {**encoder.settings, **settings, "kind": stage}
@@ -623,6 +657,7 @@ class RetrievalPlanner(Planner):
         return tuple(fused)
 
     def max_length(self, model: str) -> int | None:
+        """The registered length of a model; None for a user's model."""
         registered = self.context.models.get(model)
         return registered.max_length if registered else None
 
@@ -929,7 +964,7 @@ class RetrievalPlanner(Planner):
         return budget + fewer_seeds(seeds, self.task.averages)
 
 
-def _additional(system: RowType, differences: Sequence[Difference]) -> RowType:
+def _additional(system: System, differences: Sequence[Difference]) -> System:
     """The additional system with these differences from the published one."""
     row = additional_name(system.row, differences)
     return system.model_copy(update={"row": row, "additional": True})

@@ -1,6 +1,4 @@
-"""What a job that ranks documents is given: its runs, the files that it reads, and its
-records.
-"""
+"""What a ranker is given: the collection, the settings of its runs and its files."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,8 +30,8 @@ class Encoders:
 
 
 class Chunks(Entry):
-    """The pools of LawngNLI's released code, which cuts the rows of all queries of one
-    label into chunks and scores each with its first query
+    """How LawngNLI's released code cuts the rows of all queries with one label into
+    chunks, which it ranks instead of the queries' pools
     (`rankers.okapi.released_chunks`).
     """
 
@@ -53,7 +51,7 @@ class RankingSettings(BaseModel):
     queries: tuple[str, ...] | None = None
     """The queries that are ranked; None for all."""
     documents: Literal["whole", "paragraphs", "filtered"] = "whole"
-    """What is read of a document (`planner.Retriever`)."""
+    """What is read of a document (`dense.READ`)."""
     pool: Literal["judged", "all"] = "judged"
     """Whether a retriever ranks the documents judged for a query, or all documents."""
     top: int | None = None
@@ -65,28 +63,33 @@ Settings = TypeVar("Settings", bound=RankingSettings)
 
 @dataclass(frozen=True)
 class Ranking:
-    """The runs of one system that a job makes: one for each condition.
-
-    ``settings`` are {condition: settings of its run}, which differ only in those of
-    `RankingSettings`.  ``hits`` are {condition: files of the predictions that it
-    reads}: a fusion reads several, a reranker one.  ``trained`` are the folder of the
-    weights and the record of another run, or empty if the settings name the weights.
-    ``encoded`` is the file with the vectors of texts, if another job encoded them.
-    ``device`` is the config's choice, ``vectors`` the folder of cached vectors,
-    ``asking`` the folder of cached answers and the limits of language models
-    (`models.spending.Limits`).  ``records`` are the records of the runs, in their
-    order.
-    """
+    """The runs of one system that a job makes: one for each condition."""
 
     collection: Collection
     settings: Mapping[str, JsonObject]
+    """{condition: settings of its run}; they differ only in those of
+    `RankingSettings`.
+    """
     hits: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """{condition: files of the predictions that it reads}: several for a fusion, one
+    for a reranker, none for a first stage.
+    """
     trained: Sequence[str] = ()
+    """The folder of another run's weights and its record; empty if the settings name
+    the weights.
+    """
     encoded: Sequence[str] = ()
+    """The file with the vectors of texts, if another job encoded them."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
+    """The config's choice."""
     vectors: str = ""
+    """The folder of cached vectors."""
     asking: JsonObject = field(default_factory=dict)
+    """The folder of cached answers (``kept``) and the ``limits`` of language models
+    (`models.spending.Limits`).
+    """
     records: Sequence[JsonObject] = ()
+    """The records of the runs, in the order of ``settings``."""
 
     @property
     def model(self) -> JsonObject:
@@ -126,8 +129,9 @@ class Ranking:
 def shared_out(
     files: Sequence[str], conditions: Iterable[str]
 ) -> dict[str, Sequence[str]]:
-    """Return {condition: its files}: the ``files`` in equal parts, in the order of the
-    conditions.
+    """Return {condition: its files}.
+
+    The ``files`` are listed condition by condition, and each has the same number.
     """
     names = list(conditions)
     size = len(files) // len(names)

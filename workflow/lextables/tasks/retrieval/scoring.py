@@ -42,12 +42,14 @@ def scores(
         document = row["document_id"]
         if query in qrels and (task["pool"] == "all" or document in qrels[query]):
             run[query].append(document)
+
     values: dict[str, Mapping[str, float]] = {}
     for metric in task["metrics"]:
         values[metric] = by_name(metric)(qrels, run)
         strict = strict_reading(metric)
         if strict:
             values[metric + STRICT] = strict(qrels, run)
+
     rows = []
     for metric, query_values in values.items():
         members: dict[str, list[float]] = defaultdict(list)
@@ -128,6 +130,8 @@ def choose(
             scores = by_name(metric)(qrels, run)
             mean = sum(scores.values()) / len(scores)
             values[rate, updates].append(mean)
+
+    # A seed whose training diverged has no mean from then on.
     seeds = len({seed for _, seed in runs})
     means: list[Row] = []
     by_updates = {}
@@ -151,6 +155,7 @@ def choose(
 
 
 def _candidates(pairs: Iterable[Pair]) -> dict[str, list[str]]:
+    """Return {query id: its document ids, sorted}."""
     documents: dict[str, list[str]] = defaultdict(list)
     for query, document in sorted(pairs):
         documents[query].append(document)

@@ -30,14 +30,14 @@ from lextables.tasks.submitted import (
     store,
 )
 
-TREC = ("query", "Q0", "document", "rank", "score", "tag")
-MARKS = ("Q0", "0")
-AFTER_SECOND = 4  # fields
+TREC = ("query", "Q0", "document", "rank", "score", "tag")  # the fields of a line
+MARKS = ("Q0", "0")  # what the second field mostly is; the first is preferred
+AFTER_SECOND = 4  # number of fields after the second
 _WORD = re.compile(r"\S+")
 
 
 class HitRow(SubmittedRow):
-    """A hit; only a TREC run has ranks."""
+    """A hit of a table or of JSON lines."""
 
     query_id: str
     document_id: str
@@ -45,12 +45,13 @@ class HitRow(SubmittedRow):
 
 
 class RankedHitRow(HitRow):
-    """A hit of a TREC run."""
+    """A hit of a TREC run, which also has a rank."""
 
     rank: Number
 
 
-Hits = dict[str, tuple[str, HitRow]]  # {document id: (place in the file, hit)}
+# The hits of a query: {document id: (place in the file, hit)}.
+Hits = dict[str, tuple[str, HitRow]]
 
 
 def run(job: Job) -> None:
@@ -86,6 +87,7 @@ def predictions(
             raise repeated(what, place)
         hits[query][document] = (place, row)
     check_complete(test, hits, "test queries", file.name)
+
     ranking = {}
     for query, query_hits in hits.items():
         ranked = []
@@ -139,13 +141,11 @@ def _trec(file: File) -> Records:
 
 
 def _fields(line: str, place: str) -> tuple[str, str, str, str]:
-    """Return query, document, rank and score of a line; `BadInput` if it does not have
-    six fields.
+    """Return query, document, rank and score of a line.
 
     Six cells between tabs are the fields, and so are six words.  In a line of more
-    words the query's id has blanks, or the tag: the id ends before the first Q0 (or
-    else 0) with numbers as rank and score.  Without such a mark the last five words are
-    the other fields, if they begin with a whole number.
+    words, the query's id or the tag contains blanks (`_second_field`).  Raises
+    `BadInput` if the fields are not found.
     """
     cells = [cell.strip() for cell in line.split("\t")]
     while len(cells) > len(TREC) and not cells[-1]:
@@ -170,8 +170,12 @@ def _fields(line: str, place: str) -> tuple[str, str, str, str]:
 
 
 def _second_field(words: Sequence[str]) -> int | None:
-    """Return the position of the second field among the words of a line; None if there
-    is none.
+    """Return the position of the second field among the words of a line, or None.
+
+    In a line of six words it is the second word, whatever it is.  In a longer one it is
+    the first Q0, or else the first 0; without these, the fifth word from the end, if it
+    is a whole number.  A word that is followed by a document and two numbers, the rank
+    and the score, is preferred to one that is not.
     """
     candidates = range(1, len(words) - AFTER_SECOND)
     marks = []
@@ -189,6 +193,7 @@ def _second_field(words: Sequence[str]) -> int | None:
 
 
 def _is_number(text: str) -> bool:
+    """Whether a word can be a rank or a score."""
     try:
         number(text, "")
     except ValueError:
@@ -197,6 +202,7 @@ def _is_number(text: str) -> bool:
 
 
 def _csv(file: File) -> Records:
+    """Yield the hits of a table with these columns."""
     return file.table("query_id", "document_id", "score")
 
 

@@ -28,7 +28,7 @@ from lextables.tasks.retrieval.collection import TRIED, Collection, Pair, TextPa
 from lextables.tasks.retrieval.tuning_settings import TuningSettings
 
 Record = JsonObject  # what `run.json` has of a training
-Pairs = Mapping[str, Sequence[str]]
+Pairs = Mapping[str, Sequence[str]]  # {query id: document ids}
 
 
 class Tuning(Protocol):
@@ -65,9 +65,7 @@ def pair_scores(
     texts: Mapping[str, str],
     hits: Pairs,
 ) -> dict[Pair, float]:
-    """Return {(query id, document id): score} of every hit; ``texts`` are those of the
-    queries.
-    """
+    """Return the score of each of ``hits``; ``texts`` are {query id: text}."""
     pairs = []
     for query_id in sorted(hits):
         pairs += [(query_id, document) for document in hits[query_id]]
@@ -108,8 +106,10 @@ def search(run: Training, candidates: Sequence[Pairs], output: str) -> Record:
     """Train, score the candidates at every number of updates, and write `TRIED` to
     ``output``.
 
-    ``candidates`` are the hits of retrievers.  Returns what `run.json` records of the
-    training.  One that diverges has no scores from then on.
+    ``candidates`` are the hits of several retrievers; all of them are scored.  The
+    scores after each number of updates are in a file of their own until the training
+    ends, so that a resumed training keeps them.  A training that diverges has no scores
+    from then on.  Returns what `run.json` records of the training.
     """
     form = run.collection.task["forms"][0]
     texts = run.collection.texts(form, ("validation",))

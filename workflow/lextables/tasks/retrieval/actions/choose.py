@@ -12,7 +12,11 @@ _log = logging.getLogger("lextables")
 
 
 def run(job: Job) -> None:
-    """Record the choice; without hits of another run the searches are of retrievers."""
+    """Record the chosen trial and the means of all trials (`scoring.choose`).
+
+    The searches of a reranker reorder the hits of a first stage; those of a retriever
+    have no hits as input.
+    """
     with recorded(job.output("record"), job.settings) as record:
         runs = {}
         rates = job.task["rates"]

@@ -12,12 +12,12 @@ from lextables.tasks.vectors import write_vectors
 
 
 def run(job: Job) -> None:
-    """Write the vectors of what the rankings read, which ``encoded`` of the job's task
-    states.
+    """Write the vectors of the texts that all rankings with this encoder read.
 
-    It has the `parts` of the queries, the `forms` (each with its queries, or None for
-    all), the `pool` of documents of a query, and the `readings`: how a document is
-    read.
+    ``job.task["encoded"]`` names the texts: queries of the ``parts`` of the data set in
+    each of the ``forms`` ({form: the ids of its queries, or None for all}), and the
+    documents in the ``pool`` of these queries, read in each of the ``readings``
+    (`dense.READ`).
     """
     encoded = job.task["encoded"]
     data = collection.load(job.inputs["data"], job.task)
@@ -30,9 +30,10 @@ def run(job: Job) -> None:
     documents = in_order(pool, data.documents)
 
     def document_texts() -> Iterator[str]:
-        """Yield what is read of the documents: whole texts or paragraphs."""
+        """Yield the whole texts of the documents, their paragraphs, or both."""
         for document in documents:
             text = data.documents[document]
+            # Neither reading depends on the query, so it is given as "".
             for reading in encoded["readings"]:
                 yield from READ[reading](text)("")
 

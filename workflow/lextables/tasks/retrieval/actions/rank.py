@@ -11,8 +11,9 @@ from lextables.tasks.retrieval.ranking import Ranking, shared_out
 
 
 def run(job: Job) -> None:
-    """Rank with the ranker of the kind of system; settings are {condition: those of a
-    run}.
+    """Rank with the ranker of the kind of system, ``job.part``.
+
+    ``job.settings`` are {condition: settings of its run}.
     """
     ranker = import_module(f"lextables.tasks.retrieval.rankers.{job.part}")
     with recorded_all(job.outputs["record"], job.settings) as records:

@@ -1,8 +1,8 @@
-"""Fine-tune a model.
+"""Fine-tune a cross-encoder or a bi-encoder.
 
-With the chosen settings its weights are kept (`train`).  With the settings of a trial
-(`search`) it reads the validation queries at every number of updates, and only these
-predictions are kept.
+The experiment `train` has the chosen settings and keeps the weights.  The experiment
+`search` has the settings of a trial: at every number of updates of the grid the model
+scores candidates of the validation queries, and only these scores are kept.
 """
 
 import logging
@@ -22,7 +22,7 @@ _log = logging.getLogger("lextables")
 
 
 def run(job: Job) -> None:
-    """Train a kind of model."""
+    """Train a model of the kind ``job.part`` with one learning rate and seed."""
     choice = job.choice
     where = device.pick(job.device)
     settings = {**job.settings, **choice}

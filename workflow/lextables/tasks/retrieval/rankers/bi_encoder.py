@@ -1,5 +1,5 @@
-"""A bi-encoder: a first stage, or a reranker of another system's hits; fine-tuned or as
-it is.
+"""A bi-encoder, fine-tuned or not: a first stage, or a reranker of another system's
+hits.
 """
 
 from lextables.tasks.retrieval import dense, encoders
@@ -8,7 +8,7 @@ from lextables.tasks.retrieval.ranking import FILTERED, Ranking, RankingSettings
 
 
 def rank(ranking: Ranking) -> HitsByCondition:
-    """Rank the pool of each query, or its hits; {condition: hits}."""
+    """Rank the pool of each query, or the hits of another system; {condition: hits}."""
     runs = ranking.runs(RankingSettings)
     if not ranking.first_hits:
         return first_stage(ranking, runs)
@@ -21,7 +21,11 @@ def rank(ranking: Ranking) -> HitsByCondition:
 
 
 def first_stage(ranking: Ranking, runs: dict[str, RankingSettings]) -> HitsByCondition:
-    """Rank the pool of each query; what is read for a query is encoded here."""
+    """Rank the pool of each query; {condition: hits}.
+
+    If another job has encoded texts, its vectors are used, except for filtered
+    documents: they depend on the query and are encoded here.
+    """
     encoded = {}
     others = {}
     for name, run in runs.items():

@@ -29,7 +29,7 @@ def rank(ranking: Ranking) -> HitsByCondition:
     documents = ranking.collection.documents
     terms = {document: analyze(text) for document, text in documents.items()}
     runs = ranking.runs(BM25Settings)
-    first = next(iter(runs.values()))
+    first = next(iter(runs.values()))  # k1, b, index, pool and top are the same in all
 
     def index_of(pool: Iterable[str]) -> BM25Index:
         pool_terms = {name: terms[name] for name in pool}
@@ -40,6 +40,7 @@ def rank(ranking: Ranking) -> HitsByCondition:
         corpus = index_of(terms)
 
     def search(query_id: str, text: str) -> list[tuple[str, float]]:
+        """Return the best documents of the query's pool, with their scores."""
         query = analyze(text)
         pool = ranking.collection.pool(query_id, first.pool)
         if corpus is None:

@@ -1,5 +1,7 @@
-"""The second stage with a trained classifier: hits are ordered by the query's
-answer.
+"""The second stage with a trained classifier.
+
+The hits of a query are ordered by how probable the classifier finds the answer that
+makes a document relevant to the query.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,7 +28,7 @@ from lextables.tasks.retrieval.collection import (
 from lextables.tasks.retrieval.filtering import read_as
 from lextables.tasks.retrieval.ranking import Ranking, RankingSettings
 
-# A model with the answers of its heads.
+# A model, and the answers of its heads: {head: answers}.
 Classifier = tuple[multi_head.MultiHead, Mapping[str, Sequence[str]]]
 
 
@@ -36,13 +38,13 @@ class ClassifierSettings(RankingSettings):
     head: str
     """The head whose probabilities order the hits."""
     by: str
-    """The column of the queries with the value that determines the answer."""
+    """The column of the queries that determines the answer of a relevant document."""
     answers: Mapping[str, str]
-    """The answer for a value; others are answers themselves."""
+    """{value of this column: answer}; a value without an entry is itself the answer."""
     score: Literal["probability", "logit"]
-    """What of the answer orders the hits.
+    """Whether the answer's probability or its logit orders the hits.
 
-    The released code of LawngNLI takes its logit.
+    The released code of LawngNLI takes the logit.
     """
     max_length: int
     """The tokens of a pair at which it is truncated."""
@@ -69,8 +71,8 @@ def rerank(
     model: Classifier,
     where: torch.device,
 ) -> Hits:
-    """Reorder the hits of a condition by ``model``, which reads pairs of a document and
-    the query.
+    """Reorder the hits of a condition by ``model``, which reads each document together
+    with the query.
     """
     collection = ranking.collection
     hits = ranking.first_hits[condition]
@@ -112,8 +114,9 @@ def _answers(
     heads: Mapping[str, Sequence[str]],
     queries: Iterable[str],
 ) -> dict[str, int]:
-    """Return {query: index of the answer that makes a document relevant}; `BadInput`
-    for a missing answer.
+    """Return {query id: index of the answer that makes a document relevant}.
+
+    Raises `BadInput` if the classifier does not have the head or the answer.
     """
     if run.head not in heads:
         what = f"the classifier has no head {run.head!r}, only {', '.join(heads)}"
@@ -147,7 +150,7 @@ def _values_of_answers(
         tokens = read_tokens(path)
     examples = []
     for number, (query_id, document) in enumerate(pairs):
-        example_id = str(number)  # the place of the pair
+        example_id = str(number)  # the index in ``pairs``
         examples.append(
             {"example_id": example_id, "text_id": document, "pair_id": query_id}
         )

@@ -11,7 +11,7 @@ from lextables.tasks.retrieval.collection import HitsByCondition, TextPair, reor
 from lextables.tasks.retrieval.filtering import read_as
 from lextables.tasks.retrieval.ranking import Ranking, RankingSettings
 
-# A function from (text of a query, text of a document) to their relevance.
+# A function from pairs (query's text, document's text) to the relevance of each.
 Score = Callable[[Sequence[TextPair]], Sequence[float] | np.ndarray]
 
 

@@ -19,4 +19,5 @@ def rank(ranking: Ranking) -> HitsByCondition:
         limits=Limits(**ranking.asking["limits"]),
     )
     runs = ranking.runs(RankingSettings)
+    # The API encodes queries and documents in the same way.
     return dense.retrieve(ranking.collection, runs, Encoders(embed, embed))

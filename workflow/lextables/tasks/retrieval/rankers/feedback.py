@@ -13,7 +13,7 @@ from lextables.tasks.retrieval.collection import Hits, HitsByCondition, scored
 from lextables.tasks.retrieval.rankers.fusion import FusionSettings, Scores, fuse
 from lextables.tasks.retrieval.ranking import Encoders, Ranking
 
-FEEDBACK_SHARE = 2.0
+FEEDBACK_SHARE = 2.0  # weight of the first hits; that of the query is 1
 DIGITS = 6  # of a similarity; the number of threads changes only later digits
 
 
@@ -38,13 +38,13 @@ def rank(ranking: Ranking) -> HitsByCondition:
 def fuse_with_feedback(
     ranking: Ranking, run: FeedbackSettings, systems: Sequence[Scores], loaded: Encoders
 ) -> Hits:
-    """Fuse, move each query's vector towards its first hits, and fuse again; ties as in
-    `fuse`.
+    """Fuse, move each query's vector towards its first hits, and fuse again.
 
-    No judgement is used.  To the query's unit vector the mean of the vectors of its
-    first hits is added, weighted by 1/rank, `FEEDBACK_SHARE` times.  The similarities
-    to the sum replace the scores of the last of ``systems``, which are the encoder's,
-    for all documents that any system returned.
+    The vector of the query is moved by `FEEDBACK_SHARE` times the mean of the vectors
+    of its first hits, weighted by 1/rank.  In the second fusion, the inner products
+    with the moved vector replace the scores of the last of ``systems``, whose encoder
+    is ``loaded``, for all documents that any system returned.  No judgement is used;
+    ties are as in `fuse`.
     """
     first = fuse(systems, run.shares, None)
     names = sorted({document for document, _ in chain(*first.values())})

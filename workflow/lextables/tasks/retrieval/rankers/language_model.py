@@ -9,7 +9,8 @@ ranking is traversed from the last document to the first, comparing neighbours; 
 ``passes`` bring the k best documents to the top (their sliding window).  All queries
 take each step together, in one batch.
 
-Documents without an answer keep the order of the first stage, and are counted.
+Documents without a rating come last, and pairs without a winner keep their order; both
+are counted.
 """
 
 import re
@@ -28,8 +29,10 @@ from lextables.tasks.retrieval.filtering import read_as
 from lextables.tasks.retrieval.ranking import Ranking, RankingSettings
 
 RATINGS = "12345"
-PAIR = ("Clause A", "Clause B")
+PAIR = ("Clause A", "Clause B")  # the options of a comparison
 UNRATED = 0.0  # below any rating
+# A digit from 1 to 5, alone or after words such as "Rating:" or "My score is", and not
+# the beginning of a longer number.
 _RATING = re.compile(
     r"^\W*+(?i:(?:(?:the |my |i )?(?:rating|rate|score|answer)(?: it| is| of| as| at)*)?)\W*+([1-5])(?![.,]?\d)"
 )
@@ -50,27 +53,30 @@ class AskingSettings(RankingSettings):
 
 @dataclass
 class Reranked:
-    """The hits by query, best first, and counts of requests and answers."""
+    """The result of reranking."""
 
     hits: Hits
     counts: JsonObject = field(default_factory=dict)
+    """What `run.json` records of the requests and answers: numbers and shares."""
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """{query id: text}, the hits to ask about, and the documents' texts by (query id,
-    document id).
-    """
+    """What the model is asked about."""
 
     queries: Mapping[str, str]
+    """{query id: text}."""
     hits: Mapping[str, Sequence[str]]
+    """{query id: ids of its first hits, best first}."""
     texts: Mapping[Pair, str]
+    """{(query id, document id): text of the document, as it is read for the query}."""
 
 
 def rank(ranking: Ranking) -> HitsByCondition:
     """Reorder the first hits of the test queries; {condition: hits}."""
     model = cached_model.of_job(ranking.model, ranking)
     runs = ranking.runs(AskingSettings)
+    # The expected work of all conditions, before the first request.
     requests = characters = 0
     for condition, run in runs.items():
         hits = ranking.first_hits[condition]
@@ -157,8 +163,9 @@ def _steps(hits: int, passes: int) -> int:
 def pointwise(
     model: LanguageModel, template: Template, candidates: Candidates
 ) -> Reranked:
-    """Rank each query's hits by their ratings; ties and documents without a rating keep
-    their order.
+    """Rank each query's hits by their ratings.
+
+    Ties keep their order; documents without a rating come last.
     """
     prompts = []
     cut = 0
@@ -187,7 +194,11 @@ def pointwise(
 def rated(
     model: LanguageModel, prompts: Sequence[Prompt]
 ) -> tuple[list[float | None], JsonObject]:
-    """Return the rating of each prompt (None without one), and counts."""
+    """Return the rating of each prompt (None without one), and counts.
+
+    A rating is the mean of the ratings, weighted by their probabilities.  If the model
+    reports no probabilities, it is the rating that it writes.
+    """
     ratings: list[float | None] = []
     outside: list[float] = []
     unweighed = []
@@ -229,6 +240,7 @@ def parsed(text: str) -> float | None:
 
 
 def _share(amount: float, whole: int) -> float | None:
+    """Return the share of the whole, rounded; None if there is nothing."""
     return round(amount / whole, 4) if whole else None
 
 
@@ -241,7 +253,7 @@ def pairwise(
     """Rank each query's hits by comparing neighbours, ``passes`` times from the last to
     the first.
 
-    A comparison is a tie if the two orders have different answers, or one has none.
+    All queries take a step together, so that their prompts are one batch.
     """
     order = {query: list(documents) for query, documents in candidates.hits.items()}
     judge = _Judge(model, template, candidates)
@@ -274,13 +286,15 @@ class _Judge:
         self.model = model
         self.template = template
         self.candidates = candidates
+        # {(query id, ids of two documents): the better one, or None for a tie}.
         self.better: dict[tuple[str, frozenset[str]], str | None] = {}
         self.counts: Counter[str] = Counter()
-        self.outside = 0.0
+        self.outside = 0.0  # the sum over requests (`Picked.outside`)
 
     def swaps(self, pairs: Mapping[str, tuple[str, str]]) -> list[str]:
-        """Return the queries for which the second document of the pair is better than
-        the first.
+        """Return the queries whose second document is better than the first.
+
+        ``pairs`` are {query id: (first, second)}.
         """
         requests = []
         new = []
@@ -320,8 +334,9 @@ class _Judge:
     def _winner(
         self, pair: tuple[str, str], answer: Picked, answer_in_other_order: Picked
     ) -> str | None:
-        """Count the two answers; return the document that wins in both orders, or
-        None.
+        """Count the two answers; return the document that wins in both orders.
+
+        It is None for a tie: the two orders have different answers, or one has none.
         """
         self.counts["pairs"] += 1
         for each in (answer, answer_in_other_order):
@@ -329,6 +344,7 @@ class _Judge:
             self.counts["unparseable"] += not each.winners
             self.outside += each.outside
         winners = answer.winners
+        # The same documents have the other positions in the other order.
         others = [1 - place for place in answer_in_other_order.winners]
         if winners == others and len(winners) == 1:
             return pair[winners[0]]

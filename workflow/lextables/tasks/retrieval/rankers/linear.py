@@ -1,9 +1,9 @@
 """A first stage with a linear model, trained in seconds on a few dozen judged queries.
 
 Features are the similarities of a document and a query by BM25, by latent topics
-(singular vectors of the documents' words) and by a frozen encoder's vectors: the
-similarity itself, and the contribution of each dimension, some of which are more
-informative than others.
+(singular vectors of the documents' words) and, if the model has an encoder, by its
+vectors.  For topics and vectors, the contribution of each dimension to the similarity
+is a feature too, since some dimensions are more informative than others.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ from lextables.tasks.retrieval.ranking import Encoders, Ranking, RankingSettings
 
 TRAINING_PARTS = ("training", "validation")
 MAX_ITERATIONS = 500
-TRAINING_PAIRS = 200_000  # of a query and a document; some 800 MB
+TRAINING_PAIRS = 200_000  # pairs of a query and a document, at most; some 800 MB
 MIN_DOCUMENTS = 2  # minimum number of documents with a word
 DIGITS = 6  # of a score; the number of threads changes only later digits
 
@@ -41,12 +41,12 @@ class LinearSettings(RankingSettings):
 
 @dataclass(frozen=True)
 class Space:
-    """Unit vectors of the ``documents`` and of the ``queries``, by text of the
-    query.
-    """
+    """Unit vectors of documents and queries."""
 
     documents: Mapping[str, np.ndarray]
+    """{document id: vector}."""
     queries: Mapping[str, np.ndarray]
+    """{text of a query: vector}."""
 
 
 @dataclass(frozen=True)
@@ -65,12 +65,16 @@ class Ranker:
 
 
 class Similarity:
-    """The similarity of the documents in a query's pool to the query."""
+    """Computes the features of the documents in a query's pool: their similarities."""
 
     def __init__(
         self, collection: Collection, settings: LinearSettings, spaces: Sequence[Space]
     ) -> None:
-        """Analyse the documents; without an index of all, each pool gets its own."""
+        """Analyse the documents.
+
+        If the pool of each query is all documents, BM25 has one index of them, else one
+        of each pool.
+        """
         self.collection = collection
         self.settings = settings
         self.spaces = spaces
@@ -191,6 +195,7 @@ def fit(
         all_features.append(features[rows])
         all_gains.append(gains[rows])
         all_weights.append(np.full(len(rows), 1 / len(rows)))
+
     features = np.vstack(all_features)
     mean = features.mean(axis=0)
     scale = features.std(axis=0)
@@ -201,6 +206,7 @@ def fit(
     if not 0 < gain.sum() < len(gain):
         what = "the training queries have only relevant documents, or only others"
         raise BadInput(what, where="judgements", do="check the split of the queries")
+
     # Each row is used as relevant with its gain as weight, and as not relevant with the
     # rest.
     relevant = gain > 0
@@ -214,8 +220,10 @@ def fit(
 
 
 def _sample(gain: np.ndarray, most: int, generator: np.random.Generator) -> np.ndarray:
-    """Return the indices of all relevant documents and of a random sample of others,
-    ``most`` in all.
+    """Return the indices of all relevant documents and of a random sample of others.
+
+    They are ``most`` in all, or more if the relevant ones are; at least one other
+    document is among them, if there is any.
     """
     relevant = np.flatnonzero(gain)
     others = np.flatnonzero(gain == 0)
@@ -228,8 +236,8 @@ def _sample(gain: np.ndarray, most: int, generator: np.random.Generator) -> np.n
 def topics(
     documents: Mapping[str, str], queries: Sequence[str], dimensions: int
 ) -> Space:
-    """Return TF-IDF vectors projected on the first ``dimensions`` singular vectors of
-    the documents'.
+    """Return the TF-IDF vectors of documents and queries, projected on the first
+    ``dimensions`` singular vectors of the documents' matrix.
 
     Words are those of `bm25.analyze`, with sublinear counts.  Raises `BadInput` if the
     documents share too few words for two dimensions.

@@ -1,5 +1,6 @@
-"""gensim's BM25, as in LawngNLI (Table 17): a first stage, or a reranker of another
-system's hits.
+"""gensim's BM25, as in LawngNLI (Tables 6 and 17).
+
+It is a first stage, or a reranker of another system's hits.
 """
 
 from collections import defaultdict
@@ -34,10 +35,10 @@ class OkapiSettings(RankingSettings):
 
 
 def rank(ranking: Ranking) -> HitsByCondition:
-    """Rank the pool of each query, or its hits.
+    """Rank the pool of each query, or the hits of another system; {condition: hits}.
 
     Documents are whole or filtered.  Ties go to the lower document id, and in the
-    released code's chunks to the row that comes first.  Returns {condition: hits}.
+    released code's chunks to the row that comes first.
     """
     hits: HitsByCondition = {}
     for condition, run in ranking.runs(OkapiSettings).items():
@@ -106,9 +107,10 @@ def released_chunks(
 def _whole_scores(
     documents: Mapping[str, str], texts: Mapping[str, str], pools: Sequence[Pool]
 ) -> Iterator[ScoredRow]:
-    """Yield the rows of the pools; each is scored with the query of its first row.
+    """Yield the scored rows of the pools, whose documents are read whole.
 
-    ``texts`` are those of the queries.  Documents are read as a whole.
+    All rows of a pool are scored with the query of its first row.  ``texts`` are {query
+    id: text}.
     """
     pooled: set[str] = set()
     for pool in pools:

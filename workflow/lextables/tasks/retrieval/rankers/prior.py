@@ -1,5 +1,5 @@
-"""A first stage that reads no query: by what documents gain for other queries, or by
-their length.
+"""A first stage that reads no query: it ranks documents by their gains for the training
+queries, or by their length.
 """
 
 from collections import Counter
@@ -15,8 +15,8 @@ class PriorSettings(RankingSettings):
     """The settings of a run that reads no query."""
 
     by: Literal["gain", "length"]
-    """First are, by `gain`, the documents with the highest sum of gains for the
-    training and validation queries; by `length`, those with the fewest words.
+    """`gain`: the documents with the highest sum of gains for the training and
+    validation queries come first.  `length`: those with the fewest words do.
     """
 
 
