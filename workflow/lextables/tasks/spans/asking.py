@@ -27,11 +27,12 @@ from lextables.tasks.spans.outputs import contract_of
 from lextables.tasks.spans.schema import PredictedSpan, ranked, span_rows
 from lextables.tasks.spans.squad import collapsed
 
-NONE = "NONE"
-ANSWERS = ("Yes", "No")
+NONE = "NONE"  # what a model writes if there is no passage
+ANSWERS = ("Yes", "No")  # whether there is one
 # Words that a piece shares with the one before, so that no passage is lost between
 # them.
 OVERLAP = 100
+# A probability is at least as far from 0 and 1 where its logit is computed.
 _CERTAIN = 1e-6
 _QUOTE_MARKS = " \t\"'“”‘’`*•-"  # what models write around a quote
 
@@ -73,12 +74,14 @@ class Piece:
 
 @dataclass
 class Extracted:
-    """{question: {(start, end): probability}}, and counts."""
+    """What a model has extracted so far."""
 
     spans: dict[str, dict[tuple[int, int], float]] = field(
         default_factory=lambda: defaultdict(dict)
     )
+    """{question: {(start, end) in the contract: probability}}."""
     counts: Counter[str] = field(default_factory=Counter)
+    """Numbers of requests, answers and quotes."""
 
 
 def ask(
@@ -97,6 +100,8 @@ def ask(
     pieces = []
     for contract, asked in by_contract.items():
         pieces += reader.pieces(contract, texts[contract], asked)
+
+    # At most two requests for each question: whether there is a passage, and which.
     requests = 0
     characters = 0
     for piece in pieces:
@@ -104,6 +109,7 @@ def ask(
         requests += prompts
         characters += prompts * (piece.end - piece.start)
     model.expect(requests, characters)
+
     for piece in pieces:
         contract = piece.contract
         reader.read(piece, texts[contract], by_contract[contract], extracted)
@@ -124,7 +130,7 @@ class Reader:
         self.presence = plain_template(settings.presence)
 
     def pieces(self, contract: str, text: str, questions: Sequence[Row]) -> list[Piece]:
-        """Return the pieces of a contract, with which all ``questions`` fit the window.
+        """Return the pieces of a contract; each fits the window with all ``questions``.
 
         Raises `BadInput` if not even one word fits.
         """
@@ -142,7 +148,8 @@ class Reader:
     ) -> None:
         """Ask all ``questions`` about a piece of a contract's ``text``.
 
-        The spans are added to ``extracted``.
+        For questions that probably have a passage in it (`Pieces.least`), the model is
+        asked to quote it.  The spans are added to ``extracted``.
         """
         shown = text[piece.start : piece.end]
         counts = extracted.counts
@@ -196,7 +203,10 @@ def fits_window(model: LanguageModel, prompt: Prompt, tokens: int) -> bool:
 
 
 def parts(text: str, words: int) -> list[tuple[int, int]]:
-    """Return the positions of overlapping parts with ``words`` words each."""
+    """Return the positions of overlapping parts with ``words`` words each.
+
+    The last may be shorter.
+    """
     spans = [word.span() for word in re.finditer(r"\S+", text)]
     if not spans:
         return []
@@ -213,7 +223,7 @@ def parts(text: str, words: int) -> list[tuple[int, int]]:
 def fitting_parts(
     text: str, words: int, fits: Callable[[str], bool], model: str
 ) -> list[tuple[int, int]]:
-    """Return `parts` of at most ``words`` words that all fit.
+    """Return `parts` that all fit: of ``words`` words, or a half, a quarter and so on.
 
     Raises `BadInput`, with the name of the ``model``, if not even one word fits.
     """
@@ -239,7 +249,8 @@ def quotes(answer: str) -> list[str]:
 def where(quote: str, text: str) -> tuple[int, int] | None:
     """Return the first position of a quote in ``text``, or None.
 
-    White space and quote marks around the quote are ignored.
+    White space may differ.  If the quote does not occur, it is searched without the
+    quote marks around it.
     """
     places = [match.span() for match in re.finditer(r"\S+", text)]
     squeezed = " ".join(text[start:end] for start, end in places)
@@ -248,6 +259,7 @@ def where(quote: str, text: str) -> tuple[int, int] | None:
         starts.append(starts[-1] + end - start + 1)
 
     def original(at: int) -> int:
+        """Return the position in ``text`` of a character of the squeezed text."""
         word = bisect_right(starts, at) - 1
         return places[word][0] + at - starts[word]
 

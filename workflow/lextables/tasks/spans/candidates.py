@@ -26,11 +26,12 @@ from sklearn.feature_extraction import FeatureHasher
 
 from lextables.tasks.spans.units import Span, Units
 
+# Dates.
 _MONTH = (
     r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?"
     r"|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\.?"
 )
-_LEFT_OPEN = r"_+|\[[^\]\n]{0,12}\]"  # to be filled in
+_LEFT_OPEN = r"_+|\[[^\]\n]{0,12}\]"  # a blank to be filled in
 # A line break of the filing may be inside th, nd and the like.
 _DAY = rf"(?:\d{{1,2}}\s?(?:s ?t|n ?d|r ?d|t ?h)?|{_LEFT_OPEN}|first|second|third)"
 _YEAR = rf"(?:\d{{4}}|\d{{2}}_+|{_LEFT_OPEN})"
@@ -42,26 +43,32 @@ _DATE = re.compile(
     r"|\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4}|\d{4}[/-]\d{1,2}[/-]\d{1,2}",
     re.IGNORECASE,
 )
+# Titles of documents: capitalised words, with small words between them.
 _CAPITAL = r"[A-Z0-9][\w&’'/.,()-]*"
 _CAPITALS = re.compile(
     rf"{_CAPITAL}(?:\s+(?:{_CAPITAL}|and|of|for|the|to|in|on|&|-)(?=\s|$))*"
 )
+# A title has one of these words.
 _DOCUMENT = re.compile(
     r"agreement|contract|amendment|license|addendum|lease|terms|letter|plan|policy|exhibit|services|joint|deed"
     r"|schedule|memorandum",
     re.IGNORECASE,
 )
+# A title ends with one of these, if it has any.
 _LAST_WORD = re.compile(
     r"\b(?:agreement|contract|amendment|addendum|undertaking)\b", re.IGNORECASE
 )
+# What is before a title and not part of it.
 _BEFORE_TITLE = re.compile(
     r"(?:EX(?:HIBIT)?[\s-]*[\d.]+\w?|This|The|Execution (?:Copy|Version)|[\d.]+)\s+",
     re.IGNORECASE,
 )
-_SHORTEST_TITLE = 6
+_SHORTEST_TITLE = 6  # characters
 
+# Names: capitalised words, with small words between them, or a comma before the legal
+# form of a company.
 _GAP = r"(?:[ \xa0]{1,2}|\s(?!\s))"  # wider gaps separate columns and paragraphs
-_NEXT = r"(?=[\s,.;:)”\"]|$)"
+_NEXT = r"(?=[\s,.;:)”\"]|$)"  # what may follow a word
 _FORM = (  # of companies
     r"(?:Inc(?:orporated)?|L\.?\s?L\.?\s?C|Ltd|Limited|Corp(?:oration)?|Co(?:mpany)?|L\.?\s?P|L\.?L\.?P"
     r"|P\.?L\.?C|GmbH|A\.?G|S\.?A|N\.?V|B\.?V|S\.?p\.?A|Trust|Bank|University)\b\.?"
@@ -73,11 +80,13 @@ _NAME = re.compile(
 _COMPANY_END = re.compile(rf",?\s+{_FORM}{_NEXT}")
 _LEFT_OVER = frozenset("and of for the in &".split())  # at the end of a name
 _WORD = re.compile(r"\S+")
+# The words between quotation marks (group 1), or only a blank between them.
 _QUOTED = re.compile(
     r"[“\"]\s*+(?:([^\s“”\"][^“”\"\n]{1,59}?)\s*+,?|(?<=[^\S\n]{2}))[”\"]"
 )
 _DEFINED = re.compile(r"\(([^()]{0,40}[“\"][^()]{2,80})\)")  # (the "Buyer")
 _COMPANY = re.compile(_FORM)
+# What `_bare` removes.
 _NOT_NAME = re.compile(r"^the\s+|[\"“”().,;]")
 _LETTER = re.compile(r"[^\W\d_]")
 _AND = re.compile(r"\s+and\s+")
@@ -91,9 +100,9 @@ def dates(text: str) -> list[Span]:
 def titles(text: str) -> list[Span]:
     """Return possible positions of document titles in ``text``.
 
-    They are capitalised words, one of them such as Agreement.  They begin after an
-    exhibit's number or an article, and end at the first or the last word like
-    Agreement.
+    They are capitalised words, one of them a word like Agreement.  An exhibit's number
+    or an article before them is left out.  They end at the first and at the last of the
+    words like Agreement (two positions if these differ), if they have any.
     """
     spans = []
     for match in _CAPITALS.finditer(text):
@@ -156,8 +165,9 @@ def _moved(start: int, end: int, by: int) -> Span:
     return start + by, end + by
 
 
+# {kind of part: the function that finds its positions in the text of a unit}.
 PARTS = {"date": dates, "title": titles, "name": names}  # in order of precedence
-LONGEST_RUN = 3  # units
+LONGEST_RUN = 3  # units of a candidate, at most
 OUTSIDE = -12.0  # the logit of a unit beyond the contract's ends
 # A feature each: whether a candidate is among so many highest-scored units.
 TOP_RANKS = (1, 2, 4)
@@ -229,9 +239,9 @@ def candidates(
 
     These are the ``likely`` highest-scored units of each contract; if ``runs``, also
     runs of two and three of them that are adjacent; and the ``parts`` of these units
-    (names of `PARTS`).  If these include `name`, only the first in the contract of
-    candidates with the same text stays: a mention that looks more probable is no better
-    answer.
+    (names of `PARTS`).  If the parts include `name`, only the first of the contract's
+    candidates with the same text is kept: of several mentions, the one that looks most
+    probable is no better answer than the first.
     """
     longest = LONGEST_RUN if runs else 1
     rows: list[Candidate] = []
@@ -243,6 +253,7 @@ def candidates(
             units, contract, best.tolist(), longest, parts
         )
         if "name" in parts:
+            # From the last to the first, so that the first mention is kept.
             first_mentions = {}
             in_order = sorted(contract_candidates, key=attrgetter("start"))
             for row in reversed(in_order):
@@ -292,7 +303,9 @@ def candidate_features(
 ) -> np.ndarray:
     """Return the features of each candidate, float64 (candidates, features).
 
-    ``logits`` (units,) are those of the category.
+    ``logits`` (units,) are those of the category.  The columns are logits of the
+    candidate's units, of their neighbours and of the contract's best units; its rank in
+    the contract; its length and position; and its kind: a unit, a part or a run.
     """
     logits = logits.astype(np.float64)
     contract = candidates.contract
@@ -309,6 +322,7 @@ def candidate_features(
     ranks, best_logits, second_logits, total_logits = _contract_scores(units, logits)
     rank = ranks[run_units].min(axis=1)
     best = best_logits[contract]
+    # The contract's best logit, or the second if the candidate has the best unit.
     best_other = np.where(rank == 0, second_logits[contract], best)
     columns = [
         highest,
@@ -408,7 +422,10 @@ def part_words(candidates: Candidates, units: Units) -> csr_matrix:
 
 
 def _tokens(text: str, unit: Span, start: int, end: int) -> list[str]:
-    """Return the words in and beside the part [start, end), with positions."""
+    """Return the features of the part [start, end): the words in and beside it.
+
+    Words beside it are given with and without their distance.
+    """
     unit_start, unit_end = unit
     before_start = max(unit_start, start - CHARACTERS_BESIDE)
     after_end = min(unit_end, end + CHARACTERS_BESIDE)
@@ -436,13 +453,14 @@ def _words(text: str) -> list[str]:
     return _TOKEN.findall(text.lower())
 
 
+# Words whose number is a feature of the form of a text.
 _KEYWORDS = tuple(
     re.compile(words)
     for words in (r"shall|will", r"not ", r"provided|except", r"means", r"hereby")
 )
-_QUOTES = frozenset('"“”(')
-FORM_FEATURES = 16
-MENTION_FEATURES = 7
+_QUOTES = frozenset('"“”(')  # beside a name where it is defined
+FORM_FEATURES = 16  # the features that `_form` returns
+MENTION_FEATURES = 7  # those that `_mentions` returns
 FAR = 14.0  # the logarithm of a position beyond all contracts
 
 
@@ -516,6 +534,9 @@ def _mentions(
 ) -> list[float]:
     """Return the features of the mentions of a part in its contract.
 
+    They are how often the contract has its text; whether the text is quoted somewhere,
+    and where first; whether a quotation mark or a bracket is just before or after it;
+    whether it has a company's legal form; and whether it is among the signatures.
     ``defined`` are the `_defined` names of the contract.
     """
     span = text[start:end]
@@ -559,10 +580,13 @@ def _bare(name: str) -> str:
 
 
 def overlap_features(candidates: Candidates, logits: np.ndarray) -> np.ndarray:
-    """Return features of each candidate and of those ranked above it.
+    """Return features of each candidate and of those of its contract ranked above it.
 
     float64 (candidates, features).  ``logits`` (candidates,) are the scores of the
-    second of three models (see `linear`), which also rank the candidates.
+    second of three models (see `linear`), which also rank the candidates.  The features
+    of overlapping ones above it are whether there are any, the logit of the best, the
+    highest Jaccard index, that of the best, and their number; the features of the
+    others above it are their number and the sum of their odds, as a logarithm.
     """
     overlapping = np.zeros((len(logits), 5))
     elsewhere = np.zeros((len(logits), 2))
@@ -601,8 +625,8 @@ def new_answers(
 
     bool (candidates,) each.  ``matched`` are the answers of its contract that each
     candidate finds.  An answer is new if no higher-ranked candidate finds it.
-    Candidates that find only answers found before are not used for training: the
-    evaluator neither rewards nor punishes them.
+    A candidate that only finds answers found before is not used for training: the
+    evaluator neither rewards nor punishes it.  One that finds none is used.
     """
     new = np.zeros(len(logits), dtype=bool)
     used = np.ones(len(logits), dtype=bool)

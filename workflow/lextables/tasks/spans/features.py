@@ -43,7 +43,7 @@ from lextables.tasks.spans.windows import (
     question_texts,
 )
 
-_ROWS = 65_536
+_ROWS = 65_536  # windows that are collected before they are written
 
 
 def spans(count: int, capacity: int, step: int) -> tuple[np.ndarray, np.ndarray]:
@@ -160,8 +160,11 @@ class _Done:
     tokens: int
     windows: int
     answered: int
+    """Windows with an answer."""
     one_token: int
+    """Windows whose answer is one token."""
     categories: tuple[str, ...]
+    """Categories with a window."""
 
 
 @dataclass(frozen=True)
@@ -171,8 +174,11 @@ class _Shard:
     number: int
     folder: Path
     contracts: Path
+    """The table of all contracts."""
     examples: Mapping[str, Sequence[_Example]]
+    """{contract of the shard: its examples}."""
     questions: Mapping[str, str]
+    """{category: question}."""
     tokenizer: PreTrainedTokenizerBase
     settings: WindowSettings
 
@@ -285,6 +291,7 @@ def _texts(contracts: Path, wanted: Collection[str]) -> Iterator[tuple[str, str]
                 yield contract_id, batch.column("text")[row].as_py() or ""
 
 
+# An example, and the first and the last token of its answer.
 _Labelled = tuple[_Example, tuple[int, int] | None]
 
 
@@ -343,6 +350,7 @@ def _windows(
         if label:
             first, last = label
             inside = (starts <= first) & (last < stops)
+            # Positions count from the beginning of the sequence.
             before = len(around.prefix) + length + len(around.middle)
             moved = before - starts
             start_positions = np.where(inside, first + moved, 0)
@@ -396,6 +404,7 @@ def write_parts(
     held_out = held_out_contracts(contract_splits(contracts), settings.held_out)
     asked = read_table(questions)
     counts = {}
+    # The questions about held-out contracts become a table of their own.
     with tempfile.TemporaryDirectory() as scratch:
         held_questions = Path(scratch) / questions.name
         held = pc.is_in(asked["contract_id"], pa.array(sorted(held_out)))

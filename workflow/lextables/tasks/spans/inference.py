@@ -164,36 +164,43 @@ class Spelling:
 class FinalText:
     """The released texts of the spans of one contract.
 
-    The words are written as the basic tokenizer does, and their characters are indexed
-    in both texts.
+    The contract is written a second time, as the basic tokenizer does: its *basic
+    text*.  The text of a span's tokens is searched there, and the place is mapped to
+    the contract by counting the characters of words, without blanks, in both texts.
     """
 
     def __init__(self, spelling: Spelling, text: str, tokens: Tokens) -> None:
         self.text = text
         self.tokens = tokens
         self._words = words = Words.of(text, tokens)
+        # The tokens as text, one after another, and where each of them begins.
         pieces, self._continues = spelling.pieces(tokens.ids)
         self._spelt = b"".join(pieces)
         self._piece_from = [0, *accumulate(map(len, pieces))]
+        # The word of each token.
         numbers = np.arange(len(tokens))
         word_after = np.searchsorted(words.token_from, numbers, side="right")
         self._word = word_after - 1
 
+        # The basic text.  A word of which nothing is left is dropped with its blank.
         written = self._written(spelling.lower)
-        # A word of which nothing is left is dropped with its blank.
         self._basic = " ".join(filter(None, written))
+        # Where each word begins and ends in it.
         sizes = np.array(list(map(len, written)), dtype=np.int64)
         spaced = sizes + (sizes > 0)
         after = np.cumsum(spaced)
         self._basic_from = after - spaced
-        # The end of the word, or of the last word before it that is not dropped.
+        # A dropped word ends with the last word before it that is not dropped.
         self._basic_to = after - 1
+        # The number of characters, without blanks, before each character of the basic
+        # text, before each word of the contract, and before each of the basic text.
         is_solid = codes_of(self._basic) != ord(" ")
         self._solid = _sums_before(is_solid)
         lengths = words.ends - words.starts
         self._length_from = _sums_before(lengths)
         basic_lengths = [len(word) - word.count(" ") for word in written]
         self._basic_length_from = _sums_before(basic_lengths)
+        # The position in the contract of each character of its words.
         shifts = words.starts - self._length_from[:-1]
         shift = np.repeat(shifts, lengths)
         self._character = np.arange(len(shift)) + shift
@@ -220,6 +227,7 @@ class FinalText:
         word = self._word[first]
         last_word = self._word[last]
         whole = int(self._words.starts[word]), int(self._words.ends[last_word])
+        # A span that cannot be found, or not be mapped, becomes its whole words.
         spelt = self._spelt[self._piece_from[first] : self._piece_from[last + 1]]
         text = spelt.decode(errors="replace")
         span_text = " ".join(text.split())
@@ -233,6 +241,7 @@ class FinalText:
         words = [word, last_word + 1]
         length_before, length_to = self._length_from[words]
         basic_before, basic_to = self._basic_length_from[words]
+        # Characters can be counted only if the basic tokenizer kept the number of them.
         if length_to - length_before != basic_to - basic_before:
             return whole
         before = length_before - self._solid[low]
@@ -300,6 +309,7 @@ def top(
     ranked = torch.sort(masked, dim=1, descending=True, stable=True)
     values = ranked.values[:, :count].cpu().numpy().astype(np.float64)
     positions = ranked.indices[:, :count].cpu().numpy()
+    # A batch may have fewer positions than ``count``.
     missing = ((0, 0), (0, count - values.shape[1]))
     values = np.pad(values, missing, constant_values=-np.inf)
     positions = np.pad(positions, missing)
@@ -325,6 +335,7 @@ def nbest(
     is the only one, the prediction `NOTHING_ELSE` comes before it, which the released
     evaluator treats as a span.
     """
+    # Positions in the sequence become tokens of the contract.
     moved = (token_from - contract_from)[:, None]
     starts = best.start_at + moved
     ends = best.end_at + moved
@@ -340,6 +351,7 @@ def nbest(
     null_start = float(best.null_starts[null_window])
     null_end = float(best.null_ends[null_window])
     empty = PredictedSpan("", "", -1, -1, null_start, null_end)
+
     by_text: dict[str, PredictedSpan] = {}
     for at in np.argsort(-scores, kind="stable"):
         # The empty prediction counts if it is better.
@@ -359,6 +371,7 @@ def nbest(
         spans = [PredictedSpan(NOTHING_ELSE, "", -1, -1, 0.0, 0.0)]
         better = 1
     spans.insert(better, empty)
+
     sums = np.array([span.score for span in spans])
     odds = np.exp(sums - sums.max())
     shares = odds / odds.sum()
@@ -420,6 +433,7 @@ def predict(
     reader.model.eval()
     windows = dataset.windows
     rows = dataset.rows
+    # Windows are read contract by contract, and rows are yielded question by question.
     # Indices of examples are in the order of their ids.
     example = windows.example[rows]
     contract = windows.contract[rows]
@@ -558,9 +572,10 @@ def _as_float(_: Any, states: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...
 def fit_ranker(
     train: Path, texts: Mapping[str, str], unseen: frozenset[str]
 ) -> window_ranking.Ranker:
-    """Return the model that selects windows, trained without those of ``unseen``.
+    """Return the model that selects windows.
 
-    ``train`` is the folder of the training windows, ``texts`` maps contracts to texts.
+    It is trained without the windows of the contracts ``unseen``.  ``train`` is the
+    folder of the training windows, ``texts`` maps contracts to texts.
     """
     passages = window_ranking.passages(train, texts)
     windows = passages.windows

@@ -41,11 +41,12 @@ from lextables.tasks.spans.schema import PredictedSpan, ranked, span_rows
 from lextables.tasks.spans.units import Span, UnitModel, Units, units_of
 
 WEIGHTS = "linear.npz"
-# Logit of the second model; candidates below it are dropped (under 0.3 % of the correct
-# ones).
+# Candidates to which the second model gives a lower logit are dropped; these are under
+# 0.3 % of the correct ones.
 LEAST = -6.0
 MIN_PART_SHARE = 0.1  # of a category's answers, for a kind of part to become candidates
 
+# {number of a contract: (number of a category, position) of each answer}.
 Answers = Mapping[int, Sequence[tuple[int, Span]]]
 # The candidates of a category and their logits.
 ScoredCandidates = tuple[Candidates, np.ndarray]
@@ -53,19 +54,22 @@ ScoredCandidates = tuple[Candidates, np.ndarray]
 
 @dataclass(frozen=True)
 class SpanModel:
-    """The trained models.
-
-    Each category has its kinds of ``parts``, its matching rule (``relaxed``) and, in
-    ``second``, weights for `candidates.candidate_features` and `candidates.part_words`.
-    ``third`` reads `third_features`.
-    """
+    """The three trained models."""
 
     categories: tuple[str, ...]
+    """Names; the other tuples have an item for each."""
     relaxed: tuple[bool, ...]
+    """Whether a candidate that contains an answer is also correct."""
     parts: tuple[tuple[str, ...], ...]
+    """Kinds of parts of units that are candidates (`candidates.PARTS`)."""
     units: UnitModel
+    """The first model, for all categories."""
     second: tuple[Linear, ...]
+    """The models that score candidates, by `candidates.candidate_features` and
+    `candidates.part_words`.
+    """
     third: Trees
+    """The model that reads `third_features`, for all categories."""
 
 
 @dataclass(frozen=True)
@@ -89,17 +93,18 @@ def fit(
 ) -> Fitted:
     """Train the three models.
 
-    ``answers`` maps a contract to the category and position of each answer.  In
-    categories whose name contains ``settings.relaxed``, a candidate is also correct if
-    it contains an answer.  ``vectors`` (units, dimensions) are needed if the features
-    use them.
+    ``answers`` have the numbers of ``texts`` and ``categories``.  In categories whose
+    name contains ``settings.relaxed``, a candidate is also correct if it contains an
+    answer.  ``vectors`` (units, dimensions) are needed if the features use them.
     """
+    # The first model scores units.
     units = units_of(texts)
     shuffled = np.random.default_rng(0).permutation(len(texts)) % settings.folds
     folds = [shuffled == number for number in range(settings.folds)]
     is_answer = unit_scores.answering(units, answers, len(categories))
     unit_model, logits = _first(units, is_answer, folds, settings, vectors)
 
+    # The second model of each category scores candidates of its most probable units.
     relaxed = []
     for name in categories:
         relaxed.append(settings.relaxed is not None and settings.relaxed in name)
@@ -124,6 +129,7 @@ def fit(
             similar.add(category)
     second, scores = _second(training, candidates, folds, similar, settings)
 
+    # The third model learns from the candidates that the second finds probable.
     new_rows = []
     used_rows = []
     for category, score in enumerate(scores):
@@ -139,6 +145,7 @@ def fit(
     is_used = np.concatenate(used_rows)
     features = third_features(candidates, scores, units, logits)
     third = trees.fit(features[is_used], is_new[is_used])
+
     out_of_fold = []
     if settings.out_of_fold:
         contract = np.concatenate([own.contract for own in candidates])
@@ -162,7 +169,10 @@ def _first(
     settings: LinearRun,
     vectors: np.ndarray | None,
 ) -> tuple[UnitModel, np.ndarray]:
-    """Return the first model, and out-of-fold logits, float32 (units, categories)."""
+    """Return the first model, and its out-of-fold logits, float32 (units, categories).
+
+    ``folds`` state for each fold which contracts are in it.
+    """
     words = None
     if settings.features != "vectors":
         words = unit_scores.vocabularies(units)
@@ -186,8 +196,8 @@ def third_features(
 ) -> np.ndarray:
     """Return the features of all candidates, float32 (candidates, features).
 
-    They are category by category.  ``scores`` are the second model's logits of each
-    category, ``logits`` (units, categories) the first model's.
+    The candidates are in the order of the categories.  ``scores`` are the second
+    model's logits of each category, ``logits`` (units, categories) the first model's.
     """
     features = []
     for category, (own, score) in enumerate(zip(candidates, scores, strict=True)):
@@ -235,7 +245,10 @@ def _second_rows(
     matched: Sequence[Sequence[frozenset[int]]],
     parts: Sequence[Sequence[str]],
 ) -> list[_SecondRows]:
-    """Return the rows of each category."""
+    """Return the rows of each category.
+
+    ``matched`` are the answers that each candidate finds (`Golds.matched`).
+    """
     rows = []
     for category, own in enumerate(candidates):
         features = spans.candidate_features(own, units, logits[:, category])
@@ -254,7 +267,9 @@ def _second(
     similar: Set[int],
     settings: LinearSettings,
 ) -> tuple[tuple[Linear, ...], list[np.ndarray]]:
-    """Return the second models and the out-of-fold logit of each candidate."""
+    """Return the second models, and the out-of-fold logits of each category's
+    candidates.
+    """
     scores = [np.zeros(len(own.contract)) for own in candidates]
     for fold in folds:
         rows = [~fold[own.contract] for own in candidates]
@@ -276,9 +291,10 @@ def _fit_categories(
     similar: Set[int],
     settings: LinearSettings,
 ) -> tuple[Linear, ...]:
-    """Return a model for each category, trained on ``rows``.
+    """Return a model for each category, trained on its ``rows`` (bool).
 
-    The ``similar`` ones stay near a shared model.
+    The models of the ``similar`` categories stay near one that is trained on all of
+    them.
     """
     inputs = [
         own.features[category_rows]
@@ -361,7 +377,10 @@ class Golds:
         return matched
 
     def parts(self) -> tuple[str, ...]:
-        """Return the kinds of more than `MIN_PART_SHARE` of the answers."""
+        """Return the kinds of parts that more than `MIN_PART_SHARE` of the answers are.
+
+        There are none with the relaxed rule, for which a whole unit is as good.
+        """
         if self.relaxed:
             return ()
         counts: Counter[str | None] = Counter()
@@ -372,7 +391,7 @@ class Golds:
 
 
 def _kind_of_part(gold: GoldSpan) -> str | None:
-    """Return the first kind of part of an answer that the evaluator accepts."""
+    """Return the first kind of which the evaluator accepts a part of this answer."""
     for name, find_parts in spans.PARTS.items():
         for start, end in find_parts(gold.with_next):
             if gold.is_similar(gold.with_next[start:end]):

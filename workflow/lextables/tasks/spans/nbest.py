@@ -13,11 +13,11 @@ from lextables.tasks.search import best_trial
 from lextables.tasks.spans.settings import SpanTrial
 from lextables.tasks.spans.squad import collapsed
 
-MIN_SHARE = 0.1
+MIN_SHARE = 0.1  # of the highest probability, for a span to be joined (`join`)
 
 
 class ScoringSettings(StepSettings):
-    """The released evaluator."""
+    """Settings of the released evaluator."""
 
     relaxed: str | None
     """In categories whose name contains this text, a prediction may contain the answer;

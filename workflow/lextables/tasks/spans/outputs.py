@@ -34,20 +34,20 @@ OUT_OF_FOLD = "out_of_fold.parquet"  # in the folder of a linear model's weights
 THRESHOLDS = tuple(step / 100 for step in range(1, 100))
 BETWEEN = " "  # a line break would join two words in the evaluator
 
-ScoredSpans = Sequence[tuple[int, int, float]]
+ScoredSpans = Sequence[tuple[int, int, float]]  # (start, end, probability)
 
 
 class QuotingSettings(StepSettings):
-    """Outputs that quote a linear model's spans, or that read no contract.
-
-    Those are the same for every question (fixed), or the whole contract for the
-    categories that training contracts answer most often (frequent), or a span that is
-    the whole contract for the category in which a prediction may contain the answer
-    (relaxed).
-    """
+    """Outputs that quote a linear model's spans, or that read no contract."""
 
     kind: Literal["linear", "fixed", "frequent", "relaxed"]
-    """Which of them."""
+    """How a question is answered.
+
+    `linear`: by the spans of a linear model.  `fixed`: always by ``output``.
+    `frequent`: by the whole contract, if the category is among those that training
+    contracts answer most often.  `relaxed`: by a span that is the whole contract, if a
+    prediction in the category may contain the answer.
+    """
     metric: str | None = None
     """Metric for which a linear model's threshold, or the number of categories, is
     chosen.
@@ -134,7 +134,10 @@ def outputs(
     texts: Mapping[str, str],
     least: float,
 ) -> Iterator[Row]:
-    """Yield rows of `OUTPUTS` for ``nbest``; arguments as in `curve`."""
+    """Yield rows of `OUTPUTS` that quote the spans of at least this probability.
+
+    The other arguments are as in `curve`.
+    """
     for question, spans in by_question(nbest):
         yield {
             "question_id": question,
@@ -251,9 +254,9 @@ def contract_of(questions: Iterable[Row], split: str) -> dict[str, str]:
 
 
 def least_shown(spans: ScoredSpans) -> float:
-    """Return the probability of a question's empty prediction, 0.5 without one.
+    """Return the probability from which submitted spans are quoted.
 
-    Of submitted spans, which have no out-of-fold predictions, those at least as
-    probable are quoted.
+    It is that of the question's empty prediction, 0.5 without one: submitted spans have
+    no out-of-fold predictions by which a threshold could be chosen.
     """
     return max((share for start, _, share in spans if start < 0), default=0.5)

@@ -80,9 +80,11 @@ class Panel(planner.Panel):
 
 
 class SpanGrid(Grid):
-    """Settings of training and inference; smaller shares have more epochs.
+    """A grid for encoders.
 
-    The fields are those of `settings.SpanTrial`, `Training` and `NbestSettings`.
+    The fields are those of `settings.SpanTrial`, `settings.Training` and
+    `settings.NbestSettings`; ``epochs`` are those on all training contracts
+    (`SpanPlanner.trials`).
     """
 
     epochs: tuple[PositiveInt, ...]
@@ -218,6 +220,7 @@ class SpanPlanner(Planner):
 
     @property
     def grid(self) -> SpanGrid:
+        """The grid of this configuration."""
         return self.task.grids[self.context.grid]
 
     def rows(self) -> list[Row]:
@@ -450,9 +453,9 @@ class SpanPlanner(Planner):
     def encoder_row(self, key: str, panel: Panel, *, trained: bool = True) -> Row:
         """The row of an encoder; a row without runs has a reason.
 
-        The authors' weights replace the training on all contracts, but not the
-        trainings on a share of them.  A user's question-answering model is not
-        ``trained`` here.
+        With the authors' weights, if they are available, the model is not trained on
+        all contracts, but still on each share of them.  A user's question-answering
+        model is not ``trained`` here.
         """
         about = {"family": panel.family}
         row = self.panel_row(panel, averages=self.task.averages, about=about)

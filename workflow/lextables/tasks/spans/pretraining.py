@@ -36,8 +36,8 @@ from lextables.pipeline.errors import BadInput, loading_weights
 from lextables.tasks.spans.settings import Pretraining
 
 Block = dict[str, np.ndarray | int]  # its index, and its token ids (`input_ids`)
-MASKED = 0.15
-TEXTS_AT_ONCE = 16
+MASKED = 0.15  # share of the tokens
+TEXTS_AT_ONCE = 16  # texts that are tokenised in one call
 CHECKPOINTS = 20  # in the course of a training
 
 
@@ -45,6 +45,7 @@ class _Trainer(InParts):
     """A trainer whose loss is the mean over the masked tokens of a batch."""
 
     def terms(self, batch: Batch) -> list[int]:
+        """Return the number of masked tokens of each block; other labels are -100."""
         return (batch["labels"] != -100).sum(1).tolist()
 
 
@@ -67,7 +68,7 @@ def pretrain(
     the update from which it resumed (0 for a fresh start).  Raises `BadInput` if the
     texts do not fill one block.
     """
-    # An encoder saved without a language-model head gets a new one.
+    # An encoder saved without a language-model head gets a random one.
     set_seed(seed)
     with quiet(), loading_weights():
         tokenizer = load_tokenizer(folder)

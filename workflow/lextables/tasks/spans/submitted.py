@@ -45,9 +45,9 @@ FORM = 'write it as {"question id": [{"text": "…", "probability": 0.5}, …], 
 LOGITS = ("start_logit", "end_logit")
 MAX_WORD_INDEX = 2**31
 MAX_LOGIT = sys.float_info.max
-_POSITIONS = ("token_doc_start", "token_doc_end")
+_POSITIONS = ("token_doc_start", "token_doc_end")  # words of the contract
 _WORD = re.compile(f"[^{PARTING}]+")
-_SHOWN = 60
+_SHOWN = 60  # characters of a text in a message
 
 
 def _json_probability(value: Any) -> float:
@@ -264,8 +264,8 @@ class Positions:
     def __init__(self, contract_id: str, text: str) -> None:
         self.contract_id = contract_id
         self.text = text
+        # The start of each word in the contract and in the joined text.
         self._starts: list[int] = []
-        # The start of each word in the joined text.
         self._joined_starts: list[int] = []
         words = []
         position = 0

@@ -138,7 +138,10 @@ def updates(windows: int, settings: FineTuning) -> int:
 
 
 class _SpanTrainer(InParts):
-    """A trainer whose loss weights windows without an answer by ``empty_weight``."""
+    """A trainer whose loss weights windows without an answer by ``empty_weight``.
+
+    ``answered`` states of each training window whether it has one.
+    """
 
     def __init__(
         self, *args: Any, answered: np.ndarray, empty_weight: float, **kwargs: Any

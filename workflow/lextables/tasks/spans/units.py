@@ -36,7 +36,7 @@ _NO_SENTENCE_END = re.compile(
     rf"(?:\b(?:{'|'.join(map(re.escape, _ABBREVIATIONS))})|\b[A-Z]"
     r"|(?:^|\s)\(?(?:\d{1,2}|[ivxIVX]{1,4})(?:\.\d{1,2}){0,3})\.$"
 )
-_LONGEST_TAIL = 12
+_LONGEST_TAIL = 12  # characters before a full stop in which such a thing is searched
 _BREAK = re.compile(
     r"(?P<stop>[.?!;:][”\"')\]]*)(?P<space>\s+)(?=[“\"'(\[]*[A-Z0-9(])"  # a sentence's end
     r"|(?P<blank>(?<!\s)\s*\n\s*\n\s*)"  # a blank line
@@ -83,16 +83,20 @@ def _runs_on(text: str, start: int, match: re.Match[str]) -> bool:
 
 @dataclass(frozen=True)
 class Units:
-    """The units of contracts: `contract`, `start` and `end`, int64 (units,).
-
-    ``bounds``, int64 (contracts + 1,), are the first units of the contracts.
-    """
+    """The units of contracts, one contract after another."""
 
     texts: tuple[str, ...]
+    """The contracts."""
     contract: np.ndarray
+    """The number of each unit's contract, int64 (units,)."""
     start: np.ndarray
+    """Its first character in the contract, int64 (units,)."""
     end: np.ndarray
+    """The character after it, int64 (units,)."""
     bounds: np.ndarray
+    """The first unit of each contract, and the number of units, int64 (contracts +
+    1,).
+    """
 
     def of(self, contract: int) -> slice:
         """The units of a contract."""
@@ -224,17 +228,20 @@ def answering(
     return is_answer
 
 
-View: TypeAlias = csr_matrix | np.ndarray
-Vocabularies = tuple[Vocabulary, Vocabulary]
+View: TypeAlias = csr_matrix | np.ndarray  # a matrix of features of units (`views`)
+Vocabularies = tuple[Vocabulary, Vocabulary]  # of units and of neighbouring units
 
 
 @dataclass(frozen=True)
 class UnitModel:
-    """Vocabularies of words, weights for each view, and the ``share`` of vectors."""
+    """The model that scores units."""
 
     vocabularies: Vocabularies | None
+    """None for a model of vectors only."""
     linear: tuple[Linear, ...]
+    """The linear model of each of the `views`."""
     share: float
+    """Weight of the vectors' logits (`linear_settings.LinearSettings`)."""
 
     def logits(self, units: Units, vectors: np.ndarray | None = None) -> np.ndarray:
         """Return the logit of each unit for each category, float32 (units, categories).

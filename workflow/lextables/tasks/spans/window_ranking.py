@@ -93,8 +93,9 @@ def fit(texts: Sequence[str], labels: Mapping[str, np.ndarray]) -> Ranker:
     ``labels`` states for each category which of them contain an answer, bool
     (passages,).  TF-IDF (the `MAX_TERMS` most frequent words and word pairs in at least
     two passages, sublinear counts) and a class-balanced logistic regression for each
-    category.  The windows of a category with one class keep their order.  Raises
-    `BadInput` if no word is in two passages.
+    category.  If all passages of a category contain an answer, or none, its weights are
+    0 and its windows keep their order.  Raises `BadInput` if no word is in two
+    passages.
     """
     vectorizer = TfidfVectorizer(
         ngram_range=(1, 2),

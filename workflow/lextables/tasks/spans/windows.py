@@ -32,7 +32,7 @@ from lextables.tasks.spans.tokens import Tokens, backend, layout, question_ids, 
 FORMAT = 2
 RECORD = "features.json"
 Item = dict[str, Any]  # arrays and numbers of a sequence (`WindowDataset`)
-CONTRACTS_A_BATCH = 16
+CONTRACTS_A_BATCH = 16  # contracts that are read or written together
 TOKENS = Table(
     "tokens",
     "The tokens of each contract.",

@@ -20,7 +20,7 @@ from lextables.pipeline.dataset import Row
 from lextables.tasks.spans.asking import asked_questions, fits_window, fitting_parts
 from lextables.tasks.spans.outputs import BETWEEN
 
-Asked = tuple[str, Request]
+Asked = tuple[str, Request]  # the id of a question, and a request about it
 
 
 class WritingLimits(StepSettings):
@@ -61,6 +61,7 @@ def write(
             batches += writer.about_contract(texts[contract], asked)
         else:
             batches.append(list(writer.about_passages(candidates, asked)))
+
     requests = [request for batch in batches for _, request in batch]
     characters = 0
     for request in requests:
@@ -74,6 +75,7 @@ def write(
             counts["cut_answers"] += answer.cut
             counts["unanswered"] += not answer.text.strip()
             outputs[question].append(answer.text)
+
     counts["answered"] = counts["requests"] - counts["unanswered"]
     counts["in_parts"] = sum(len(answers) > 1 for answers in outputs.values())
     counts["not_asked"] = len(rows) - len(outputs)

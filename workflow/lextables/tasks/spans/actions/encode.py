@@ -1,4 +1,4 @@
-"""Encode the text units of contracts with a frozen sentence encoder."""
+"""Encode the units of contracts (`spans.units`) with a frozen sentence encoder."""
 
 import logging
 from collections.abc import Sequence

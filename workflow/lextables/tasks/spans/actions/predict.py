@@ -17,13 +17,14 @@ def run(job: Job) -> None:
     where = device.pick(job.device)
     contracts, questions = map(Path, job.inputs["data"])
     windows = Path(job.inputs["read"][0]).parent
+    # For the ranking of windows, if the settings limit their number.
     training_windows = Path(job.inputs["train"][0]).parent
     weights = next(iter(job.inputs["weights"]), None)
     predictions = job.output("predictions")
     with recorded(job.output("record"), settings.plain()) as record:
         record["device"] = device.describe(where)
         for source in map(read_json, job.inputs["weight_records"]):
-            # Released weights have a run, but no training.
+            # The record of a training has its trial, that of a release its archive.
             if "trial" in source:
                 record["trained"] = source
             if "archive" in source:

@@ -1,4 +1,4 @@
-"""Write text outputs: quotes of a linear model's spans, or a constant."""
+"""Write the outputs of a linear model, which quote its spans, or of a control."""
 
 import logging
 from collections.abc import Mapping
@@ -17,7 +17,11 @@ _log = logging.getLogger("lextables")
 
 
 def run(job: Job) -> None:
-    """Quote spans above the threshold that is best out of fold, or read no contract."""
+    """Write the outputs for the test questions, by the kind in the settings.
+
+    A linear model's spans are quoted above the threshold that is best out of fold.  The
+    controls read no contract; that of the kind `relaxed` predicts spans.
+    """
     settings = outputs.QuotingSettings(**job.settings)
     contracts, question_rows, answers = job.inputs["data"]
     with recorded(job.output("record"), settings.plain()) as record:
@@ -57,11 +61,11 @@ def run(job: Job) -> None:
 def _best_threshold(
     job: Job, metric: str, contracts: Mapping[str, str], texts: Mapping[str, str]
 ) -> tuple[float, dict[str, float]]:
-    """Return the threshold that is best for the training questions, and all metrics
-    there.
+    """Return the threshold with the best ``metric`` on the training questions, and all
+    metrics there.
 
-    The predictions of their answers are out of fold.  ``contracts`` and ``texts`` as in
-    `outputs.curve`.
+    The spans are the out-of-fold predictions that were saved with the model.
+    ``contracts`` and ``texts`` as in `outputs.curve`.
     """
     _, _, answers = job.inputs["data"]
     out_of_fold = Path(job.inputs["weights"][0], outputs.OUT_OF_FOLD)
