@@ -432,6 +432,7 @@ def _cites(paragraph: str, tokenizer: Tokenizer) -> list[_Cite]:
         if end <= last:
             continue
         start = max(start, last)
+        # A "supra," before a citation and the "Page" of a page label are parts of it.
         supra = _SUPRA_BEFORE.search(paragraph, last, start)
         if supra:
             start = supra.start()
@@ -442,6 +443,7 @@ def _cites(paragraph: str, tokenizer: Tokenizer) -> list[_Cite]:
         name_end = start
         if kind in _NAMED or kind is None:
             name, name_end = _name(paragraph, last, start)
+            # Before a cross-reference only a name with "v." is surely one.
             if kind is None and " v. " not in paragraph[name:name_end]:
                 name = start
                 name_end = start
