@@ -166,6 +166,7 @@ def fetch(
     candidates = entry.among(allowed)
 
     def check_space(needed: int) -> None:
+        """Raise `DiskFull` if the disk has fewer free bytes than ``needed``."""
         have = free(destination.parent)
         if needed > have:
             where = f"the disk of {destination.parent} has {have:,}"

@@ -347,6 +347,7 @@ def _decoded(body: bytes) -> tuple[str, str]:
 
 
 def _from_plain(text: str) -> str:
+    """The text of a plain text body, in paragraphs."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     text = _SGML_TAG.sub("", _SGML_LINE.sub("", _PAGE.sub("\f", text)))
     text = _ENTITY.sub(lambda match: html.unescape(match[0].lower()), text)
@@ -354,6 +355,7 @@ def _from_plain(text: str) -> str:
 
 
 def _from_html(text: str) -> str:
+    """The text of an HTML body, in paragraphs."""
     # <PAGE> is no HTML element; the parser would nest all following content in it.
     text = _ADDRESS.sub(r"&lt;\1&gt;", _PAGE.sub("<hr>", text.replace("\0", "")))
     root = LexborHTMLParser(text).body
@@ -524,11 +526,13 @@ class _Flow:
             self._page()
 
     def _request_gap(self, gap: int) -> None:
+        """Widen the gap before the next words, if it is narrower than ``gap``."""
         # A block that opens a cell stays on the row's line.
         if not self.cells or self.cells[-1][0] != len(self.out):
             self.gap = max(self.gap, gap)
 
     def _page(self) -> None:
+        """Begin a page."""
         self.out.append("\f")
         self.gap = 0
 

@@ -402,7 +402,8 @@ def _fine_tuning(results: Results, systems: Sequence[System]) -> list[Cell]:
 
     The change of a model is relative to itself before fine-tuning, which for a
     bi-encoder is a row without a reranker; a cross-encoder without a relevance head
-    before is compared with the retriever whose hits it reorders.
+    before is compared with the retriever whose hits it reorders.  A fusion has scores,
+    but no change.
     """
     bare = {}  # {retriever: its system without a reranker}
     untuned = {}  # {`_tuned_from`: the system before fine-tuning}
@@ -415,6 +416,7 @@ def _fine_tuning(results: Results, systems: Sequence[System]) -> list[Cell]:
             untuned[_tuned_from(system)] = system
     cells = []
     for system in systems:
+        # A retriever that is not fine-tuned and has no reranker is not shown.
         if system["reranker"] == "None" and not system["tuned"]:
             continue
         row = f"{_system_row(system)} / {_state(system)}"

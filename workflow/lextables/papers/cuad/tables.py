@@ -392,8 +392,9 @@ def figure5(results: Results) -> list[Cell]:
     Rows of the figure are `<class> / <model>`.  Models that the paper does not have are
     last, under their own names.
     """
+    # {class: {model: its published value}}
     classes: dict[str, dict[str, float]] = defaultdict(dict)
-    row_of = {}
+    row_of = {}  # {model: its row in the figure}
     for printed in results.published:
         name, _, model = printed.row.partition(" / ")
         assert printed.number is not None  # the figure prints no texts
@@ -402,7 +403,7 @@ def figure5(results: Results) -> list[Cell]:
     systems = {system["row"]: system for system in results.rows}
     column = f"{COLUMNS[AT_80]}: mean of"
     cells = []
-    additional = []
+    additional = []  # cells of models that the figure does not have
     for row, system in systems.items():
         folders = _folders(system)
         if row in row_of:

@@ -447,6 +447,7 @@ def _of_share(results: Results, system: System, share: str) -> list[Cell]:
 def table12(results: Results) -> list[Cell]:
     """Spans by deal point type and split, and the AUPR of every model."""
     spans = results.spans
+    # Names of types may have other white space in the data than in the paper.
     type_of = {" ".join(text_type.split()): text_type for text_type, _ in spans}
     systems = {f"{system['row']} (AUPR)": system for system in results.rows}
     columns = dict.fromkeys([*(cell.column for cell in results.published), *systems])

@@ -291,7 +291,7 @@ def _domains(site: str) -> list[str]:
 
 def figure3(results: Results) -> list[Cell]:
     """The share of equal answers by the coders' mean confidence (Likert scale), rounded
-    to halves.
+    to halves: a row `Coders / <mean>` for each.
     """
     confidences: dict[tuple[str, str], list[float]] = defaultdict(list)
     for row in results.responses:
