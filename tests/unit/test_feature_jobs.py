@@ -23,9 +23,9 @@ def small(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("find", "parts"),
     [
-        ("windows_of", {"model": "minilm", "length": "64", "step": "8"}),
-        ("tokens_of", {"model": "none", "length": "64"}),
-        ("encoding", {"task": "classification", "encoder": "none", "size": "64"}),
+        ("window_job", {"model": "minilm", "length": "64", "step": "8"}),
+        ("token_job", {"model": "none", "length": "64"}),
+        ("vector_job", {"task": "classification", "encoder": "none", "size": "64"}),
     ],
 )
 def test_features_that_no_run_reads_are_refused(small, find, parts):
@@ -40,7 +40,7 @@ def test_features_have_the_settings_of_the_runs_that_read_them(small):
     settings = jobs.project.specs[run].settings
     size = {"length": str(settings["max_length"]), "step": str(settings["step"])}
     parts = {"dataset": run.data_set, "model": run.model, **size}
-    job = FeatureJobs(jobs).windows_of(Wildcards(fromdict=parts))
+    job = FeatureJobs(jobs).window_job(Wildcards(fromdict=parts))
     assert job.params["settings"]["max_question_length"] == 32
     assert job.params["settings"]["weights"] == settings["weights"]
     assert job.inputs["weights"] == []
@@ -53,7 +53,7 @@ def test_features_have_the_settings_of_the_runs_that_read_them(small):
     (path,) = jobs.of_runs(run).inputs["tokens"]
     *_, model, length, _ = path.split("/")
     parts = {"dataset": "maud", "model": model, "length": length}
-    job = FeatureJobs(jobs).tokens_of(Wildcards(fromdict=parts))
+    job = FeatureJobs(jobs).token_job(Wildcards(fromdict=parts))
     assert job.params["settings"]["weights"] == settings["tokenizer"]["weights"]
     assert job.params["task"] == {"views": [], "length": settings["max_length"]}
 
@@ -62,7 +62,7 @@ def test_encoders_of_linear_models_have_the_registered_length(small):
     jobs = small(grid="small")
     encoder = "all-minilm-l6-v2"
     parts = {"task": "classification", "dataset": "maud", "encoder": encoder}
-    job = FeatureJobs(jobs).encoding(Wildcards(fromdict={**parts, "size": "64"}))
+    job = FeatureJobs(jobs).vector_job(Wildcards(fromdict={**parts, "size": "64"}))
     length = jobs.project.context.models[encoder].max_length
     assert job.params["settings"]["max_length"] == length
     assert job.params["task"]["piece"] == 64

@@ -3,6 +3,6 @@ rules.
 
 `Project` holds the configuration, the registries and the plans of the papers.  The
 other classes take it and have the functions that rules call with their wildcards.
-Scripts never import this package: a change of it reruns nothing by itself, only new
-values of params do.
+Of the scripts only `first_contact.py` imports this package, and its job has no output.
+So a change of the package reruns nothing by itself: only new values of params do.
 """

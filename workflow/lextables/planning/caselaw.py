@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lextables.corpora.caselaw.ingest import FetchedVolumes
+from lextables.pipeline.files import read_record
 from lextables.planning.job_resources import JobResources
 from lextables.planning.rule_values import Files, Resource, Wildcards
-from lextables.planning.sources import SourceParams, read_record
+from lextables.planning.sources import SourceParams
 from lextables.tasks.resources import volume_minutes
 
-SOURCE = "caselaw"
+SOURCE = "caselaw"  # in the registry, and the folder of the volumes
 
 
 @dataclass(frozen=True)
@@ -37,12 +38,12 @@ class Volumes:
         project = self.sources.project
         volumes = self.of_shard(wildcards)
         folder = Path(project.config.bulk_export)
-        in_bulk = []
+        digests_in_bulk = []
         for name in volumes:
             if "/" not in name:
-                in_bulk.append(project.contents.file(folder / name))
-        if in_bulk:
-            return in_bulk
+                digests_in_bulk.append(project.contents.file(folder / name))
+        if digests_in_bulk:
+            return digests_in_bulk
         path = Path(project.results, "sources", SOURCE, f"{wildcards.shard}.json")
         record = read_record(path, FetchedVolumes) or {"volumes": []}
         fetched = {entry["file"]: entry for entry in record["volumes"]}

@@ -70,7 +70,8 @@ def preload(project: Project, run: SnakemakeRun, root: Path, jobs: int) -> None:
     """Start the server of jobs, if the configuration asks for it and jobs can use it.
 
     ``auto`` asks for it if there are at least `PRELOADED_JOBS`: few jobs take less time
-    than the server, which imports the libraries of all.
+    than the server, which imports the libraries of all.  ``jobs`` is their number, and
+    ``root`` the project's folder.
 
     Raises `BadInput` if it asks for one that jobs cannot use.
     """
@@ -186,9 +187,8 @@ def _retry_what_is_not_run(project: Project, exports: Iterable[str]) -> None:
 
 
 def _remove_damaged_downloads(results: Path) -> None:
-    """Delete stored downloads that are not of their kind.
-
-    `SourceParams.key` then asks to fetch them again.
+    """Delete stored downloads that are not of the kind that their name says; they are
+    fetched again.
     """
     for path, fault in damaged(results / "sources"):
         _remove(path, fault)
@@ -198,7 +198,10 @@ def _remove_damaged_downloads(results: Path) -> None:
 
 
 def _remove(path: Path, fault: str) -> None:
-    # `SourceParams.key` reads this file, so that Snakemake fetches the source again.
+    """Delete a damaged file, and write its digest to `<file>.removed`.
+
+    `SourceParams.key` reads that, so that Snakemake fetches the source again.
+    """
     write_text(f"{path}.removed", sha256_of(path))
     path.unlink()
     logger.warning(
@@ -210,10 +213,11 @@ def show_skipped_volumes(results: str, shards: Iterable[str]) -> None:
     """Log which volumes of case law were skipped in these shards."""
     skipped = []
     for shard in shards:
-        fetched = (
-            read_record(Path(results, f"sources/caselaw/{shard}.json"), dict) or {}
-        )
-        ingested = read_record(Path(results, f"data/caselaw/{shard}.json"), dict) or {}
+        record = Path(results, f"sources/caselaw/{shard}.json")
+        report = Path(results, f"data/caselaw/{shard}.json")
+        fetched = read_record(record, dict) or {}
+        ingested = read_record(report, dict) or {}
+        # The report also has the volumes that were not fetched.
         skipped += ingested.get("set_aside") or fetched.get("absent", [])
     if not skipped:
         return
@@ -278,6 +282,7 @@ def own_rows(results: str) -> dict[Path, set[str]]:
         rows = set()
         with path.open(encoding="utf-8", errors="replace", newline="") as file:
             for line in csv.DictReader(file):
+                # The cell has the folders of the row's runs.
                 if f"/{PREFIX}" in str(line.get("runs")):
                     rows.add(line["row"])
         if rows:
@@ -289,9 +294,9 @@ def show_removed_rows(results: str, before: Mapping[Path, Collection[str]]) -> N
     """Log which users' rows of the tables ``before`` a run have left them."""
     after = own_rows(results)
     for path, rows in before.items():
-        removed = sorted(set(rows) - after.get(path, set()))
-        if removed:
-            names = ", ".join(removed)
+        removed_rows = sorted(set(rows) - after.get(path, set()))
+        if removed_rows:
+            names = ", ".join(removed_rows)
             page = path.with_suffix(".html")
             show_last(
                 f"No longer in {page}: {names}. To keep your rows, give the same "

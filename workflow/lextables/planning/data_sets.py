@@ -14,8 +14,9 @@ from lextables.registry.paper import DataSet, Paper
 class DataJob:
     """The rule of one data set.
 
-    ``package`` has its reader and schema.  ``files`` are {name in the registry: its
-    published files}, as `<source>/<file>`; they are in ``folder``.
+    ``entry`` is that of the data set in the file of its ``paper``.  ``package`` has its
+    reader and schema.  ``files`` are {name in the entry: its published files}, as
+    `<source>/<file>`; they are in ``folder``.
     """
 
     name: str
@@ -28,7 +29,7 @@ class DataJob:
 
     @property
     def published_files(self) -> list[str]:
-        """The paths of all files, in the order of their names in the registry."""
+        """The paths of all files, in the order of their names in the entry."""
         paths = []
         for files in self.files.values():
             paths += [f"{self.folder}/{file}" for file in files]
@@ -54,8 +55,10 @@ class DataJob:
         return {
             "package": modules.place(self.package),
             "name": self.name,
+            # How many inputs have each name.
             "files": {name: len(files) for name, files in self.files.items()},
             "facts": facts,
+            # The facts are no inputs: only other content reruns the job.
             "facts_digest": content_of(paths),
             "given": self.paper.model_dump(mode="json", include={*self.entry.given}),
             "census": census,

@@ -38,17 +38,18 @@ PLAN = "plan"  # the target
 VOLUME_BYTES = 847_678  # mean size of 180 zips with a volume of U.S. Reports
 SECONDS_OF_MINUTE = 60
 WEIGHT_BYTES = 4  # of a parameter, as weights are published
-# Steps of rules that are named after a data set.
+# What follows the data set in the names of rules, such as `acord_retrieve_bm25`.
 STEPS = r"data|ask|(?:ask|retrieve|rerank)_[a-z_]+?"
 TABLE_RULES = ("table", "figure")
-Kind = tuple[str, str, str]
+Kind = tuple[str, str, str]  # rule, data set, model
 
 
 @dataclass(frozen=True)
 class Estimates:
     """Estimates for the jobs of a command.
 
-    ``shards`` are {shard of case law: its volumes}.
+    ``planned`` are the jobs of all runs, and ``shards`` are {shard of case law: its
+    volumes}.  A ``job`` in the methods is one of Snakemake's graph.
     """
 
     planned: Jobs
@@ -99,9 +100,9 @@ class Estimates:
         """Return {number of a job that is to run: what is expected of it}.
 
         The `seconds` of a core are the median of the records of the same rule, data set
-        and model, else of the rule, else of all, and a second at least.  `guessed` are
-        those without records of their data set and model.  With `threads`, and the jobs
-        `before`.
+        and model, else of the rule, else of all, and a second at least.  A job without
+        records of its data set and model is `guessed`.  `threads` are those of the job,
+        and `before` has the numbers of the jobs that it depends on.
         """
         records = self._recorded_seconds()
         to_run = {job.jobid for job in run.jobs_to_run}
@@ -120,7 +121,12 @@ class Estimates:
         return expected
 
     def _recorded_seconds(self) -> Mapping[tuple[str, ...], list[float]]:
-        """{kind of jobs, from the exact one to all: the seconds of each record}."""
+        """{kind of jobs: the seconds of each record}, of jobs on a processor with the
+        same config key data.
+
+        A record counts for three kinds: (rule, data set, model), (rule,) and () for all
+        jobs.
+        """
         seconds: dict[tuple[str, ...], list[float]] = defaultdict(list)
         with self._records.open(encoding="utf-8", newline="") as file:
             records = list(csv.DictReader(file))
@@ -172,8 +178,10 @@ class Estimates:
         return VOLUME_BYTES * len(volumes), VOLUME_BYTES * missing
 
     def downloads_of(self, weights: Iterable[Values]) -> dict[str, int | None]:
-        """Return {location: bytes} of the weights, by their settings, that are not on
-        this machine.
+        """Return {location: bytes} of the weights that the hub has and this machine has
+        not; None: unknown.
+
+        ``weights`` are the settings of weights (`weights_of`).
         """
         models = self.project.context.models
         downloads = {}
@@ -181,6 +189,7 @@ class Estimates:
             location = str(settings.get("weights", ""))
             origin = str(settings.get("found", ""))
             is_nltk = location.startswith(NLTK)
+            # On the hub a model is <owner>/<name>.
             is_from_hub = origin.startswith(HUB) and (
                 is_nltk or location.count("/") == 1
             )
@@ -192,16 +201,20 @@ class Estimates:
         return downloads
 
     def jobs(self, run: SnakemakeRun) -> list[Any]:
-        """Return every job of the graph except targets, with its size and cost."""
+        """Return every job of the graph except targets, as a `costs.Job`."""
         from lextables.report import costs  # loads pandas, which no other command needs
 
         to_run = set(run.jobs_to_run)
-        numbers: dict[Any, int] = {}
-        sizes: dict[Any, dict[Any, int]] = {}  # of the published files behind a job
-        is_comparable: dict[Any, bool] = {}  # the published files behind a job
+        numbers: dict[Any, int] = {}  # {job: its place in the graph's order}
+        # {job: {job that fetches a published file: the file's bytes}}, of all files
+        # that it depends on.
+        sizes: dict[Any, dict[Any, int]] = {}
+        # {job: whether all published files that it depends on are the paper's}.
+        is_comparable: dict[Any, bool] = {}
         published_data_sets = set()  # data sets whose files are the paper's
         estimated_jobs = []
         for job, before in run.jobs_with_dependencies():
+            # What a job inherits from the jobs before it.
             numbers[job] = len(numbers)
             size, download = self.transferred(job)
             sizes[job] = {job: size} if size else {}
@@ -215,6 +228,7 @@ class Estimates:
             for output in map(Path, job.output):
                 if output.name == "census.json" and is_comparable[job]:
                     published_data_sets.add(output.parent.name)
+            # What it makes itself.
             step, dataset, model = self.kind(job)
             runs = self._runs_of(job)
             specs = [self.project.specs[run] for run in runs]
@@ -263,8 +277,10 @@ class Estimates:
         candidates = registered.among(allowed)
         mirrored = mirror_file(registered, project.context.mirrors, allowed)
         if mirrored is None:
+            # The published file will be downloaded.
             published = (each for each in candidates if each.variant in PUBLISHED)
             return all(candidate.comparable for candidate in published)
+        # A file in a mirror is recognised by its name and size, without its digest.
         size = mirrored.stat().st_size
         for candidate in candidates:
             is_its_name = mirrored.match(f"{source}/{candidate.named}")
@@ -281,10 +297,13 @@ class Estimates:
                 cells[paper, cell.table].append(cell)
         return cells
 
-    def _verdicts(self, paper: str, table: str, of_paper: Set[str]) -> int:
-        """How many published scores of a table can get a verdict."""
+    def _verdicts(self, paper: str, table: str, published_data_sets: Set[str]) -> int:
+        """How many published scores of a table can get a verdict.
+
+        ``published_data_sets`` are those whose files are the paper's.
+        """
         data_set = self.project.papers[paper].tables[table].of or paper
-        if data_set not in of_paper:
+        if data_set not in published_data_sets:
             return 0
         cells = self._published.get((paper, table), [])
         return decidable(cells, self.project.plans[paper].rows.get(table, []))
@@ -304,10 +323,10 @@ class Estimates:
         if runs:
             work = self.resources.sizes.work(runs)
         elif hasattr(job.wildcards, "encoder"):
-            work = FeatureJobs(self.planned).encoding(job.wildcards).work()
+            work = FeatureJobs(self.planned).vector_job(job.wildcards).work()
         else:
             work = None
-        if work is None:  # over case law
+        if work is None:  # a job over case law, which requests time by the volumes
             return SECONDS_OF_MINUTE * job.resources["runtime"] / VOLUME_MARGIN
         return self.resources.seconds(work)
 
@@ -347,7 +366,7 @@ class PlanScreen(logging.Handler):
         self.run = run
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Print the plan after the message with the numbers of jobs."""
+        """Print the plan once, after the message with the numbers of jobs."""
         if is_graph_complete(record):
             print(self.estimates.write_plan(self.run), flush=True)
             logger.removeHandler(self)

@@ -13,32 +13,35 @@ from lextables.tasks.resources import DEFAULT_LENGTH, Work
 from lextables.tasks.spans.jobs import SHARDS
 from lextables.tasks.spans.settings import CuttingSettings
 
-ENCODER = ("model", "weights", "revision", "found")  # settings of an encoder's vectors
-ENCODED_LENGTH = 128  # tokens of a piece of text without a stated length
+# The settings of a run that determine an encoder's vectors, apart from the length.
+ENCODER = ("model", "weights", "revision", "found")
+ENCODED_LENGTH = 128  # estimated tokens of a piece, whose length is stated in words
 
 
 @dataclass(frozen=True)
 class FeatureJobs:
     """The jobs of the features that planned runs read.
 
-    A rule has its jobs from `windows`, `tokens` or `encodings`.
+    A rule has its jobs from `windows`, `tokens` or `encodings`.  The wildcards of a job
+    name a data set and a model; the other settings are those of the first planned run
+    that reads its features.
     """
 
     jobs: Jobs
 
     def windows(self) -> RuleJobs:
         """Return the jobs that cut contracts into windows of tokens."""
-        return RuleJobs(self.windows_of, self.jobs.resources)
+        return RuleJobs(self.window_job, self.jobs.resources)
 
     def tokens(self) -> RuleJobs:
         """Return the jobs that tokenise texts."""
-        return RuleJobs(self.tokens_of, self.jobs.resources)
+        return RuleJobs(self.token_job, self.jobs.resources)
 
     def encodings(self) -> RuleJobs:
         """Return the jobs that encode texts with a frozen encoder."""
-        return RuleJobs(self.encoding, self.jobs.resources)
+        return RuleJobs(self.vector_job, self.jobs.resources)
 
-    def windows_of(self, wildcards: Wildcards) -> PlannedJob:
+    def window_job(self, wildcards: Wildcards) -> PlannedJob:
         """Return the job for windows of a length and a step.
 
         Its settings are those of a training if there is one, which needs the windows
@@ -49,8 +52,8 @@ class FeatureJobs:
         predictions = []
         for run, spec in self._specs_of(wildcards.dataset).items():
             settings = spec.settings
-            same = (settings.get("max_length"), settings.get("step")) == size
-            if run.model != wildcards.model or not same:
+            size_of_run = (settings.get("max_length"), settings.get("step"))
+            if run.model != wildcards.model or size_of_run != size:
                 continue
             if run.experiment == READ:
                 predictions.append(spec)
@@ -63,7 +66,7 @@ class FeatureJobs:
         values = {"shards": SHARDS}
         return self._feature(wildcards, "windows", settings, values, weights)
 
-    def tokens_of(self, wildcards: Wildcards) -> PlannedJob:
+    def token_job(self, wildcards: Wildcards) -> PlannedJob:
         """Return the job for the tokens of a tokenizer, at most a number of each
         text.
         """
@@ -73,12 +76,16 @@ class FeatureJobs:
             if spec.settings.get("tokenizer", {}).get("model") == wildcards.model:
                 readers.append(spec)
         first = self._first_reader(readers, wildcards)
-        every = readings(spec.settings for spec in readers)
-        views = each_view(each for each in every if each["max_length"] == length)
+        # A reading is a view of the texts, such as the short premise, and its length.
+        every_reading = readings(spec.settings for spec in readers)
+        views = each_view(
+            reading for reading in every_reading if reading["max_length"] == length
+        )
         values = {"views": views, "length": length}
-        return self._feature(wildcards, "tokens", first.settings["tokenizer"], values)
+        settings = first.settings["tokenizer"]
+        return self._feature(wildcards, "tokens", settings, values)
 
-    def encoding(self, wildcards: Wildcards) -> PlannedJob:
+    def vector_job(self, wildcards: Wildcards) -> PlannedJob:
         """Return the job for an encoder's vectors of units, or of pieces of texts."""
         size = int(wildcards.size)
         task = self.jobs.tasks[wildcards.dataset]
@@ -90,6 +97,8 @@ class FeatureJobs:
         first = self._first_reader(list(readers.values()), wildcards).settings
         settings = {name: first[name] for name in ENCODER}
         values = task.encoded(readers, size)
+        # The size in the file's name is a number of tokens, or else that of the words
+        # of a piece; each piece is then encoded up to the encoder's own limit.
         if task.VECTOR_SIZE == "max_length":
             settings["max_length"] = size or None
             length = size or DEFAULT_LENGTH
@@ -128,7 +137,11 @@ class FeatureJobs:
         weights: Files | None = None,
         work: Callable[[], Work | None] = lambda: None,
     ) -> PlannedJob:
-        """Return the job of the action ``name``, which makes features and no run."""
+        """Return the job of the action ``name``, which makes features and no run.
+
+        The action is given ``settings``, and ``values`` besides the fields of the task.
+        ``weights`` are folders of weights that the project trained.
+        """
         task = self.jobs.tasks[wildcards.dataset]
         action = task.ACTIONS[name]
         inputs = {"data": task.tables(action), "weights": weights or []}

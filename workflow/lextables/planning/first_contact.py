@@ -31,11 +31,11 @@ LOG = logging.getLogger(__name__)
 COLUMNS = ("source", "outcome", "what")
 READ = "read"
 NOT_READ = "not read"
-MODULE = (
-    "first_contact"  # of a paper's package, with READERS of files that no data set has
-)
+# Module of a paper's package with READERS, {file: its reader}, of files of no data set.
+MODULE = "first_contact"
 EDGAR = "edgar"
 CASE_LAW = "caselaw"
+# Of EDGAR a part is read: the first filings of a quarter.
 EDGAR_QUARTER = "2020-QTR1"
 EDGAR_FILINGS = 3
 
@@ -63,6 +63,8 @@ class Outcome:
 class Files:
     """Where published files are fetched from, and the ``folder`` of the results that
     keeps them.
+
+    ``data`` is the config key, `release` or `sample`.
     """
 
     registry: Registry
@@ -204,6 +206,8 @@ class _DataSet:
 
 
 def _file_attempt(name: str, files: Files, reader: FileReader) -> Attempt:
+    """Return the attempt that fetches a file, `<source>/<file>`, and reads it."""
+
     def read() -> str:
         path, provenance = files.fetch(name)
         pin = ", not pinned" if provenance.variant == UNVERIFIED else ""

@@ -33,7 +33,9 @@ class JobResources:
 
     project: Project
     shares: dict[str, float] = field(default_factory=dict)
-    """{data set: share of the published number of texts that it is built with}."""
+    """{data set: share of the published number of texts that it is built with}, set by
+    the rules that build it (lawngnli.smk); 1 for other data sets.
+    """
 
     @property
     def gpus(self) -> int:

@@ -70,6 +70,8 @@ FOLDER = f"{PACKAGE}-jobs-"  # begins the name of the folder of the program
 THREADS = "OMP_NUM_THREADS"
 FAILED = 70  # exit code of a job whose process ended without one
 PAUSE = 0.02  # seconds between two looks for finished jobs
+# The program in place of Python.  It sends the server its three standard files, then
+# its folder, arguments and environment as a line of JSON, and waits for an exit code.
 INTERPRETER = """#!{python} -IS
 import json, os, socket, sys
 is_module = sys.argv[1] == "-m" and sys.argv[2].startswith("{package}.")
@@ -113,7 +115,7 @@ class JobServer:
             env={**os.environ, "PYTHONPATH": str(modules), THREADS: "1"},
         )
         assert self._process.stdout is not None
-        self._process.stdout.readline()  # it listens; it imports meanwhile
+        self._process.stdout.readline()  # it listens now; the imports follow
         atexit.register(self.close)
 
     def close(self) -> None:
@@ -127,18 +129,22 @@ class JobServer:
 def _serve(address: str) -> None:
     """Fork for each script or module that an `INTERPRETER` sends, until standard input
     is closed.
+
+    ``address`` is the path of the socket.  An interpreter's connection stays open until
+    its job has ended.
     """
     # A run ends its jobs itself (`lextables.pipeline.stopping`), and the server after
     # them.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
+    # Where libraries are found: jobs put their own package before these folders.
     own = {"", str(Path.cwd()), *os.environ["PYTHONPATH"].split(":")}
     libraries = [part for part in sys.path if part not in own]
-    running: dict[int, socket.socket] = {}
+    running: dict[int, socket.socket] = {}  # {process of a job: its connection}
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(address)
         server.listen(64)
-        print(flush=True)
+        print(flush=True)  # tells `JobServer` that the server listens
         since = time.time()
         _import_all()
         while True:
@@ -147,7 +153,7 @@ def _serve(address: str) -> None:
             if sys.stdin in ready:
                 return
             for process, connection in running.items():
-                if connection in ready:  # its client has ended
+                if connection in ready:  # closed: the interpreter was ended
                     os.kill(process, signal.SIGTERM)
             if server in ready:
                 connection = server.accept()[0]
@@ -157,7 +163,7 @@ def _serve(address: str) -> None:
 
 
 def _report_finished(running: dict[int, socket.socket]) -> None:
-    """Send the exit codes of finished jobs to their clients."""
+    """Send the exit codes of finished jobs to their interpreters."""
     while running:
         process, status = os.waitpid(-1, os.WNOHANG)
         if not process:
@@ -184,13 +190,15 @@ def _fork_job(
 ) -> int:
     """Start what a connection sends in a fork; return its process id.
 
-    The package was imported at the time ``since``.
+    The server's package was imported at the time ``since``.  A job uses it only if that
+    is the code that a new process would import.
     """
     files = socket.recv_fds(connection, 1, 3)[1]
     with connection.makefile("rb") as sent:
         folder, argv, env = json.loads(sent.readline())
 
     def main() -> None:
+        """Run the script or module, as a new Python would."""
         for other in (connection, *running.values()):
             other.close()
         _set_threads(env.get(THREADS))
@@ -199,6 +207,7 @@ def _fork_job(
         package = PathFinder.find_spec(PACKAGE)
         is_module = argv[0] == "-m"
         own = sys.modules[PACKAGE].__file__
+        # `-m` runs a module anew, which may already be imported.
         if is_module or package is None or package.origin != own or _changed(since):
             forget_package()
         if is_module:

@@ -26,6 +26,7 @@ from lextables.tasks.retrieval.jobs import RetrievalJobs
 from lextables.tasks.spans.jobs import SpanJobs
 
 SCRIPT = "task.py"  # of all actions
+# The folder of a run below the results, and its parts.
 FOLDER = "runs/{dataset}/{experiment}/{model}/{condition}/seed{seed}"
 PARTS = ("dataset", "experiment", "model", "condition", "seed")
 TASKS: Mapping[str, type[TaskJobs]] = {
@@ -48,7 +49,8 @@ PREDICTING = (
     "answer",
     "mark",
 )
-# Experiments of systems that are not trained here.  A job makes all runs of a system.
+# Experiments of systems that are not trained here.  In a retrieval task, whose systems
+# rank, a job makes all runs of a system.
 RANKING = ("retrieve", "rerank", ASK)
 # Actions of a retrieval task whose jobs make one run; jobs of the other actions make
 # all runs of a system.
@@ -57,7 +59,8 @@ SINGLE_RUN_ACTIONS = ("search", "train", "choose", "submitted")
 
 @dataclass(frozen=True)
 class PlannedJob:
-    """A job: its action, the files that it reads by role, and what the action is given.
+    """A job: its action, the files that it reads by role, and what the action is given
+    (`tasks.job.Job`).
 
     Snakemake compares ``params``, and reruns the job when they change.  It does not
     compare ``places``: folders of caches and checkpoints, and limits on spending, which
@@ -314,6 +317,7 @@ class Jobs:
         """
         specs = {each_run: self.spec(each_run) for each_run in (run, *others)}
         spec = specs[run]
+        # The action of the run's task, and what it is given.
         task = self.tasks[run.data_set]
         name = task.action(run, spec.settings)
         action = task.ACTIONS[name]
@@ -335,6 +339,7 @@ class Jobs:
             places["work"] = f"{self.project.results}/work/{parts}"
 
         def work() -> Work | None:
+            # A model behind an API works on another machine.
             local = action.model and "api" not in spec.settings
             return self.resources.sizes.work(list(specs)) if local else None
 
@@ -349,19 +354,22 @@ class Jobs:
         run, spec = next(iter(specs.items()))
         task = self.tasks[run.data_set]
         action = task.ACTIONS[action_name]
+        inputs = {"data": task.tables(action)}
+        # The runs whose predictions it reads.
         needed: list[Run] = []
         for each_spec in specs.values():
             needed += each_spec.needs
-        inputs = {"data": task.tables(action)}
         for role, runs in task.needs(action_name, needed).items():
             inputs[role] = self.files(runs, "predictions.parquet")
         inputs["records"] = self.files(needed, "run.json")
+        # The runs whose weights it loads, and that of the chosen settings.
         inputs["weights"] = self.files(spec.sources, "weights")
         inputs["weight_records"] = self.files(spec.sources, "run.json")
         choices = [spec.choice] if spec.choice else []
         inputs["choice"] = self.files(choices, "run.json")
         if action.census:
             inputs["census"] = [self.project.census(run.data_set)]
+        # Features of all runs, each file once.
         for each_run, each_spec in specs.items():
             features = task.features(action_name, each_run, each_spec)
             for role, files in features.items():
@@ -474,13 +482,15 @@ def ranking_rules(
 
     Systems of one kind whose runs have the same conditions share a rule.
     """
-    conditions: dict[tuple[str, str, str, str], list[str]] = {}  # by system
+    # {(data set, experiment, kind, model): the conditions of the system's runs}.
+    conditions: dict[tuple[str, str, str, str], list[str]] = {}
     for run, spec in specs.items():
         if run.experiment in RANKING and run.data_set in datasets:
             kind = spec.settings["kind"].replace("-", "_")
             system = (run.data_set, run.experiment, kind, run.model)
             conditions.setdefault(system, []).append(run.condition)
-    models: dict[tuple[str, str, str, tuple[str, ...]], list[str]] = {}  # by rule
+    # {(data set, experiment, kind, conditions): the models of a rule}.
+    models: dict[tuple[str, str, str, tuple[str, ...]], list[str]] = {}
     for (dataset, experiment, kind, model), names in conditions.items():
         parts = (dataset, experiment, kind, tuple(names))
         models.setdefault(parts, []).append(model)
@@ -490,7 +500,7 @@ def ranking_rules(
         dataset, experiment, kind, shared_conditions = parts
         kind_name = f"{dataset}_{experiment}_{kind}"
         name = kind_name
-        # Systems of one kind with other conditions have a rule of their own.
+        # Systems of one kind with other conditions have another rule, with a number.
         number = rules_of_kind[kind_name]
         if number:
             name = f"{kind_name}_{number}"

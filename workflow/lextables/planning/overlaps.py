@@ -19,8 +19,10 @@ class Overlaps:
 
     @cached_property
     def texts(self) -> dict[str, Params]:
-        """Param: {data set: where its texts are (`registry.paper.Texts`), and its
-        ``tables``}.
+        """Param: {data set: where its texts are, as the fields of
+        `registry.paper.Texts`}, with ``tables``, the tables to read.
+
+        EDGAR has a table for each quarter.
         """
         texts = {}
         for paper in self.project.config.papers:
@@ -42,11 +44,14 @@ class Overlaps:
         spans = self.project.tasks_of_kind("spans")
         compared = []
         for name, task in self.project.tasks_of_kind("retrieval").items():
-            if name in self.texts:
-                labels, _, _ = self.texts[name]["without"].partition("/")
-                if labels in self.texts and labels in spans:
-                    values = task.model_dump(mode="json")
-                    compared.append({"dataset": name, "task": values, "labels": labels})
+            if name not in self.texts:
+                continue
+            # A retrieval data set from the same texts names a split of the spans data
+            # set, such as `cuad/train`.
+            labels, _, _ = self.texts[name]["without"].partition("/")
+            if labels in self.texts and labels in spans:
+                values = task.model_dump(mode="json")
+                compared.append({"dataset": name, "task": values, "labels": labels})
         return compared
 
     @property
@@ -72,19 +77,19 @@ class Overlaps:
         for name in self.project.config.papers:
             paper = self.project.papers[name]
             for table, entry in paper.tables.items():
-                if entry.headline and entry.of in self.texts:
-                    benchmarks.append(
-                        {
-                            "paper": name,
-                            "registry": self.project.paper_files[name],
-                            "published": self.project.published_values(name),
-                            "table": table,
-                            "dataset": entry.of,
-                            "task": paper.tasks[entry.of].model_dump(mode="json"),
-                            "texts": self.texts[entry.of],
-                            "rows": self.project.plans[name].rows[table],
-                        }
-                    )
+                if not entry.headline or entry.of not in self.texts:
+                    continue
+                benchmark = {
+                    "paper": name,
+                    "registry": self.project.paper_files[name],
+                    "published": self.project.published_values(name),
+                    "table": table,
+                    "dataset": entry.of,
+                    "task": paper.tasks[entry.of].model_dump(mode="json"),
+                    "texts": self.texts[entry.of],
+                    "rows": self.project.plans[name].rows[table],
+                }
+                benchmarks.append(benchmark)
         return benchmarks
 
     def scores_digest(self) -> str:

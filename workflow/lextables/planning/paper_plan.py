@@ -29,7 +29,7 @@ PLANNERS: dict[str, type[Planner]] = {
     "classification": ClassificationPlanner,
     "answers": AnswersPlanner,
 }
-ALL = "all"  # a table's conditions: those of its rows, whatever they are
+ALL = "all"  # as a table's ``conditions``: it shows all conditions of its rows
 SAMPLE = "sample"  # name of the sample's data, and of its grid
 EXCLUDED = "excluded in the configuration"
 NOT_IN_SAMPLE = "not part of the sample"
@@ -45,6 +45,7 @@ def plan(
     rows stay without runs, and additional rows are removed, with the runs that no other
     row needs.
     """
+    # The planner of each data set's task, which may use runs of the others.
     planners = {}
     tasks: Mapping[str, Any] = paper.tasks
     for name, task in tasks.items():
@@ -56,6 +57,7 @@ def plan(
         rows[name] = [*planner.rows(), *planner.submitted_rows()]
         if context.config.rehearsal:
             rows[name] = [row for row in rows[name] if not row.additional]
+    # All runs, without those that only excluded rows need.
     specs: dict[Run, Spec] = {}
     for planner in planners.values():
         specs.update(planner.specs)
@@ -68,6 +70,7 @@ def plan(
         unneeded = specs.keys() - planned_runs  # also those of additional rows
     for run in unneeded:
         del specs[run]
+    # The rows of each data set, and of each table.
     for name, data_set_rows in rows.items():
         planned_rows = []
         for row in _exclude(data_set_rows, reasons):
@@ -130,8 +133,8 @@ def share_trainings(
     """Return the plans without trainings that another paper's plan has with the same
     settings.
 
-    A task names the other data set (`trainings_of`).  Its runs load the weights of the
-    other training.
+    A task names the other paper's data set in ``trainings_of``, and its runs then load
+    the weights of that training.
     """
     planned: dict[Run, Spec] = {}
     for plan in plans.values():

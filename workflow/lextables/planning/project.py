@@ -37,6 +37,9 @@ class Project:
 
     ``path`` is the project's folder relative to the working folder, so that a project
     can be moved together with its results.  ``defaults`` are the values of config.yaml.
+    ``papers`` are the entries of all papers of the registry, ``plans`` are {paper in
+    the configuration: its plan}, and ``sources`` are the registered sources.
+    ``contents`` computes digests of files, and keeps them between runs.
     ``weight_paths`` are {location of weights: where they are on this machine}.
     """
 
@@ -160,7 +163,11 @@ def load(root: Path, path: Path, defaults: Values, config: Values) -> Project:
     planned, so that missing data of others stops nothing.  Sets the environment
     variables by which this process and its jobs find weights and submitted predictions:
     moving those must not trigger reruns, so they are no params.  Raises `BadInput`.
+
+    ``root`` is the project's folder, and ``path`` the same relative to the working
+    folder.
     """
+    # The configuration and the registries.
     files = _paper_files(path)
     checked = load_config({**defaults, **config}, sorted(files), root)
     source_registry = sources.load(*(path / name for name in source_files(files)))
@@ -170,6 +177,7 @@ def load(root: Path, path: Path, defaults: Values, config: Values) -> Project:
         papers = rehearsal.limited(papers, checked)
     if checked.weights == "tiny":
         rehearsal.make_models(root, checked, rehearsal.released_models(papers))
+    # What is available here: weights, a GPU, and auxiliary data sets.
     weight_paths = places(checked, models, checked.mirrors(root))
     os.environ[PLACES] = json.dumps(weight_paths)
     trained_on.check(checked, models, papers)
@@ -181,12 +189,14 @@ def load(root: Path, path: Path, defaults: Values, config: Values) -> Project:
     for model in models.values():
         if model.package and model.sha256:
             check_package(model.package, model.sha256, contents)
+    # The user's predictions.
     submitted_places: Mapping[str, str] = {}
     if checked.extra_predictions:
         predictions = submitted.find(checked, papers, contents)
         context = replace(context, submitted=predictions.rows)
         submitted_places = predictions.places
     os.environ[SUBMITTED_PLACES] = json.dumps(submitted_places)
+    # The plans.
     plans = {}
     for name in checked.papers:
         excluded = paper_plan.excluded(name, papers[name], checked)
@@ -241,6 +251,7 @@ def _check_names(path: Path, papers: Mapping[str, Paper], context: Context) -> N
         names = {cell.row for cell in printed} | {cell.column for cell in printed}
         taken += user_rows.printed(sorted(names))
         taken += user_rows.rows_of(paper.model_dump())
+    # The rows of the plans without the user's models.
     without = replace(context, config=config.model_copy(update={"extra_models": ()}))
     for name in config.papers:
         plan = paper_plan.plan(papers[name], without)
@@ -250,7 +261,7 @@ def _check_names(path: Path, papers: Mapping[str, Paper], context: Context) -> N
 
 
 def _check_models(project: Project) -> None:
-    """Raise `BadInput` if a user's model is not of the declared kind."""
+    """Raise `BadInput` if a user's model that runs load is not of the declared kind."""
     fetch = project.config.models == "paper"
     for extra in project.config.extra_models:
         lengths = []

@@ -78,6 +78,7 @@ class Exports:
             if name in paper.tasks:
                 task: Any = paper.tasks[name]
                 fields = task.model_dump(mode="json", include=EXPORTED_FIELDS)
+                # Some tasks have no `asking`, and some of these no such prompt.
                 asking = getattr(task, "asking", None)
                 prompt = getattr(asking, PROMPT_FIELDS.get(task.task, ""), None)
                 if prompt:
@@ -132,6 +133,7 @@ class Exports:
         data_sets = self.export(wildcards).data_sets
         specs = self.project.specs
         shown = self.rows(wildcards)
+        # The runs of the rows, and the runs that these need.
         waiting = [run for run in specs if run.folder in shown]
         runs: set[Run] = set()
         while waiting:
@@ -139,6 +141,7 @@ class Exports:
             if run not in runs:
                 runs.add(run)
                 waiting += specs[run].needs
+        # The trainings whose weights they read.
         folders = set()
         for run in runs:
             if run.data_set in data_sets and run.experiment in READING:

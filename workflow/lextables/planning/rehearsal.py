@@ -121,9 +121,10 @@ def start_server(config: Config) -> None:
 def make_models(root: Path, config: Config, released: Iterable[str]) -> None:
     """Write the tiny models of a rehearsal, unless they are there.
 
-    ``released`` are the authors' fine-tuned models, `<source>/<model>.zip`.  It runs
+    ``released`` are the authors' fine-tuned models (`released_models`).  They are made
     before the plan, which reads the models' digests, and in a process of its own,
-    because a plan does not load torch.  Raises `BadInput` if it fails.
+    because a plan does not load torch.  The file `code.txt` beside them has the
+    fingerprint of the code that made them.  Raises `BadInput` if it fails.
     """
     folder = Path(config.results, TINY)
     code = fingerprint("lextables.models.tiny")

@@ -18,9 +18,9 @@ from typing import Any
 from lextables.pipeline.atomic import write_text
 
 HOST = "127.0.0.1"
-DIMENSIONS = 32
-NO_CLAUSE = "No related clause."
-ANSWER_CHARACTERS = 80
+DIMENSIONS = 32  # of a vector
+NO_CLAUSE = "No related clause."  # the answer that ContractEval asks for
+ANSWER_CHARACTERS = 80  # of the question, which are the other answer
 
 
 def address(file: Path) -> str:
@@ -85,7 +85,7 @@ def _vectors(texts: list[str]) -> dict[str, Any]:
     """Return a vector for each text: the counts of its hashed words."""
     data = []
     for index, text in enumerate(texts):
-        counts = [1.0] + [0.0] * (DIMENSIONS - 1)
+        counts = [1.0] + [0.0] * (DIMENSIONS - 1)  # never the zero vector
         for word in text.lower().split():
             counts[zlib.crc32(word.encode()) % DIMENSIONS] += 1.0
         data.append({"index": index, "embedding": counts, "object": "embedding"})
@@ -99,6 +99,7 @@ def _written(body: dict[str, Any]) -> dict[str, Any]:
     prompt += [message["content"] for message in body.get("messages", ())]
     question = prompt[-1]
     text = question[:ANSWER_CHARACTERS]
+    # A checksum of the question chooses between the two answers.
     if zlib.crc32(question.encode()) % 2:
         text = NO_CLAUSE
     choice: dict[str, Any] = {"index": 0, "finish_reason": "stop"}

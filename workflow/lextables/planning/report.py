@@ -17,9 +17,9 @@ from lextables.tasks.planner import Context
 BY_HAND = "files or weights that are downloaded by hand"
 DOWNLOADED = "public files that models=paper downloads"
 MORE_THAN_SAMPLE = "data or models that are not part of the sample"
-# Why the sample has no row, whatever a machine has.
+# Reasons of rows that a run on the sample leaves out on every machine.
 OF_SAMPLE = frozenset((paper_plan.NOT_IN_SAMPLE, SAMPLE_DATA))
-# Fields of a row that differ between plans of the same row.
+# Fields of a row that another plan of the same row may have with other values.
 OF_PLANS = frozenset(
     (
         "reason",
@@ -36,11 +36,11 @@ OF_PLANS = frozenset(
 
 @dataclass(frozen=True)
 class Offer:
-    """What a run may need beyond this machine: a GPU, the model hub, a server of
-    language models.
+    """What a row may need in addition to this machine and this configuration.
 
-    ``by_hand``: all registered files and gated weights.  ``host`` is the server's,
-    because servers have different models; empty: none.
+    ``name`` is that in the results page.  An offer may have a ``gpu``, downloads from
+    the model ``hub``, the server of language models at ``host`` ("": none), and
+    ``by_hand`` all registered files and gated weights.
     """
 
     name: str
@@ -167,7 +167,10 @@ class Report:
 
     @property
     def offers(self) -> list[Offer]:
-        """What rows may need, in ascending order."""
+        """What rows may need, from the least to the most.
+
+        There is an offer for each server, because servers have different models.
+        """
         models = self.project.context.models.values()
         hosts = sorted(set().union(*(model.hosts for model in models)))
         everything = "a GPU, the model hub and an API key"
@@ -182,8 +185,8 @@ class Report:
         ]
 
     def _offered(self, offer: Offer) -> Context:
-        """The context of plans with what is offered, and otherwise the default
-        settings.
+        """The context of plans with what is offered, under the default grid, seeds and
+        hyperparameters.
         """
         here = self.project.context
         defaults = self.project.defaults
@@ -223,19 +226,20 @@ class Report:
         needs: dict[str, dict[str, dict[str, str]]] = {}
         for name in self.project.config.papers:
             paper = self.project.papers[name]
-            plans = [paper_plan.plan(paper, context).rows for context in contexts]
+            rows_by_offer = []
+            for context in contexts:
+                rows_by_offer.append(paper_plan.plan(paper, context).rows)
             needs[name] = {}
             for table, rows in self.project.plans[name].rows.items():
-                planned = [_planned(plan[table]) for plan in plans]
                 if paper.tables[table].unpublished:
                     needs[name][table] = {"": NOT_PUBLISHED}
                     continue
+                planned = [_planned(by_table[table]) for by_table in rows_by_offer]
                 needs_by_reason = self._needs_of_data(name, table)
-                for reason, at in _first_needs(rows, planned).items():
-                    helps = at < len(offers)
-                    needs_by_reason[reason] = (
-                        offers[at].name if helps else NOT_PUBLISHED
-                    )
+                for reason, number in _first_needs(rows, planned).items():
+                    is_offered = number < len(offers)
+                    needed = offers[number].name if is_offered else NOT_PUBLISHED
+                    needs_by_reason[reason] = needed
                 for reason in OF_SAMPLE.intersection(needs_by_reason):
                     needs_by_reason[reason] = MORE_THAN_SAMPLE
                 needs[name][table] = needs_by_reason
@@ -258,18 +262,20 @@ def _planned(rows: Sequence[Row]) -> set[str]:
 
 
 def _first_needs(rows: Sequence[Row], planned: Sequence[set[str]]) -> dict[str, int]:
-    """{reason of published rows that are not run: the first plan with its last row}.
+    """{reason of published rows that are not run: the number of a plan}.
 
-    It is the number of plans if a row is in none of them.
+    ``planned`` are the identities of the rows with runs, of each plan from the least to
+    the greatest offer.  The first plan that has a row counts, and the greatest such
+    number of the rows with the reason.  A row in none counts as the number of plans.
     """
     needs: dict[str, int] = {}
     for row in rows:
         if row["runs"] or row["additional"]:
             continue
         first = len(planned)
-        for at, identities in enumerate(planned):
+        for number, identities in enumerate(planned):
             if identity(row) in identities:
-                first = at
+                first = number
                 break
         needs[row["reason"]] = max(first, needs.get(row["reason"], first))
     return needs

@@ -26,10 +26,11 @@ from lextables.registry import modules
 DIGITS = 16  # hexadecimal digits of a digest
 SCRIPTS = ROOT / "workflow/scripts"
 PACKAGE = Path(lextables.__file__).parent
-# A digest, and {names of modules: their fingerprint}.
+# A digest, and {script and modules, joined by spaces: their fingerprint}.
 Fingerprints = tuple[str, dict[str, str]]
 # Fingerprints for the next run and for jobs, which need not parse the modules.  The
-# digest is of the state of the code and of the fingerprints.
+# digest is that of the state of the code (`state_of_code`) and of the fingerprints, so
+# that fingerprints of other code are not used.
 STORED = Path(".snakemake/lextables_fingerprints.json")
 
 
@@ -50,7 +51,7 @@ def code(script: str, *computed: str) -> Callable[[Wildcards], str]:
 @cache
 def fingerprint_of(script: str, *computed: str) -> str:
     """Return the fingerprint of a script (see `code`)."""
-    state, fingerprints = stored_fingerprints()
+    state, fingerprints = stored_fingerprints()  # the same dictionary in each call
     names = " ".join([script, *computed])
     if names not in fingerprints:
         path = SCRIPTS / script

@@ -59,10 +59,12 @@ class SourceParams:
         return self.key(wildcards.source, wildcards.file, fetched)
 
     def key(self, source: str, file: str, fetched: Values | None) -> str:
-        """Return the pin or digest of a source file.
+        """Return a key of the bytes that a fetch would bring now (`content_key`); other
+        bytes are fetched again.
 
-        ``fetched`` is the provenance of the one that was fetched, if any.  The digest
-        of a damaged download that was removed is part of the key.
+        ``fetched`` is the provenance of the file that was fetched, if any.  After a
+        damaged download was removed, its digest is part of the key, so that the file is
+        fetched again.
         """
         registered = resolve(self.project.sources, source, file)
         key = content_key(

@@ -17,7 +17,7 @@ from lextables.registry.paper import Paper
 from lextables.tasks.planner import SubmittedFiles
 from lextables.tasks.submitted import check_size
 
-PACKED = ".gz"
+PACKED = ".gz"  # after the suffix of a compressed file
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def find(
     places: dict[str, str] = {}
     for extra in config.extra_predictions:
         where = f"config, extra_predictions, {extra.name}"
-        name, form = fits(extra, papers, where)
+        name, form = data_set_and_form(extra, papers, where)
         if name not in planned:
             continue
         data_set_files = rows.setdefault(name, [])
@@ -74,17 +74,18 @@ def find(
     return SubmittedRows(rows, places)
 
 
-def fits(
+def data_set_and_form(
     extra: ExtraPredictions, papers: Mapping[str, Paper], where: str
 ) -> tuple[str, str]:
     """Return the data set and the format of submitted predictions; `BadInput` if none
     or several fit.
 
-    The name of a paper stands for its data sets with predictions in this format.  Data
-    sets without a score in a table, which are only used for training, do not count.
+    The entry's ``paper`` is a data set, or a paper, which stands for its data sets with
+    predictions in this format.  Data sets without a score in a table, which are only
+    used for training, do not count.
     """
-    tasks: dict[str, Any] = {}
-    choices: set[str] = set()
+    tasks: dict[str, Any] = {}  # of all data sets that an entry may name
+    choices: set[str] = set()  # these data sets and their papers
     for name, paper in papers.items():
         scored = _tasks_in_tables(paper)
         tasks.update(scored)
@@ -101,7 +102,7 @@ def fits(
             do=f"choose from {', '.join(sorted(choices))}",
         )
     allowed: set[str] = set()
-    form_of = {}
+    form_of = {}  # {data set: the format of the files}, where it is one of its formats
     for name in names:
         forms = PLANNERS[tasks[name].task].forms(tasks[name])
         allowed.update(forms)
@@ -113,6 +114,7 @@ def fits(
         raise BadInput(what, where=where, do="remove the entry")
     if not form_of:
         raise _unknown_form(extra, sorted(allowed), where)
+    # A paper may have the name of one of its data sets, which then counts.
     if extra.paper in form_of:
         return extra.paper, form_of[extra.paper]
     ((name, form), *others) = form_of.items()

@@ -26,11 +26,11 @@ from lextables.registry.paper import Paper
 from lextables.tasks.planner import Context, Row, Spec
 
 FACTS = ROOT / "resources/facts/overlaps.csv"
-# raw collections from which several data sets were taken
+# Raw collections from which several data sets were taken.
 COLLECTIONS = ("caselaw", "edgar")
-MARKED = 0.1  # of the words of a test split
+MARKED = 0.1  # smallest share of a test split's words that a row states
 
-DataSetNames = tuple[str, ...] | None
+DataSetNames = tuple[str, ...] | None  # the values of ``trained_on``; None: unknown
 
 
 def known(papers: Mapping[str, Paper]) -> set[str]:
@@ -81,7 +81,11 @@ def _check_names(names: DataSetNames, allowed: set[str], where: str) -> None:
 
 
 def _panels(task: Any) -> Iterator[tuple[str, Any]]:
-    """Yield (key, panel) of the panels of a task that may name data."""
+    """Yield (key, entry) of the models of a task that may name training data, in
+    ``also_trained_on``.
+
+    Each kind of task has some of these fields.
+    """
     for name in ("models", "marks", "retrievers", "finetuned"):
         yield from getattr(task, name, {}).items()
 
@@ -112,17 +116,19 @@ def with_training_data(
     """Return a row of a data set's task with ``trained_on`` and ``seen`` (`Row`).
 
     ``runs`` are the row's runs and their dependencies, and ``specs`` their settings.  A
-    model trained here has read the training split of its data set, or the other folds
-    of the documents.
+    model trained here has read the training split of its data set; a task with
+    ``folds`` has no such split, because it trains on the other folds of the documents.
     """
     if not row.runs:
         return row
     texts = _texts_of(paper, dataset)
+    # The names of all training data.
     names, is_known = _names_of_models(runs, specs, context)
     for run in runs:
         names.update(_names_of_training(run, specs[run], paper))
     if row.trained and not hasattr(paper.tasks[dataset], "folds"):
         names.add(f"{texts}/train")
+    # Each name, with the part of the test split in it.
     listed = []
     notes = []
     for name in sorted(names):
@@ -185,8 +191,10 @@ def _names_of_models(
 
 
 def _texts_of(paper: Paper, dataset: str) -> str:
-    """Return the entry of ``texts`` with a data set's texts: of its name, else the
-    paper's first one.
+    """Return the entry of a paper's ``texts`` with a data set's texts.
+
+    It has the name of the data set.  A data set without such an entry is taken to have
+    the texts of the first one.
     """
     return dataset if dataset in paper.texts else next(iter(paper.texts), dataset)
 
@@ -214,7 +222,7 @@ def _part(name: str, texts: str, paper: Paper, context: Context) -> str:
     """Return a text on the part of the test split of ``texts`` in the data set
     ``name``.
 
-    It is empty if the part is small.
+    It is empty if the part is small (`MARKED`) or was not measured.
     """
     dataset, _, split = name.partition("/")
     if dataset == texts and split in ("", "test"):
@@ -224,7 +232,8 @@ def _part(name: str, texts: str, paper: Paper, context: Context) -> str:
     if context.config.data != "release":
         return ""
     shares = measured(FACTS)
-    # Documents of a retrieval corpus have no split.
+    # The nearest measured pair counts.  Documents of a retrieval corpus have no split:
+    # they are measured as `all`.
     for test in ("test", "all"):
         for part in (split or "all", "all"):
             share = shares.get((f"{texts}/{test}", f"{dataset}/{part}"))

@@ -37,7 +37,9 @@ def has(package: str, name: str) -> bool:
 
 
 def place(package: str) -> str:
-    """Return where a package lies below lextables: `papers.acord` for `acord`,
-    `corpora.nli` as it is.
+    """Return the dotted place of a package below lextables.
+
+    A name without a dot is that of a paper: `papers.acord` for `acord`.  `corpora.nli`
+    is returned as it is.
     """
     return package if "." in package else f"papers.{package}"

@@ -33,6 +33,7 @@ def model_of(paper: str, kinds: Iterable[str] = TASKS) -> type[Paper]:
         base = modules.module(paper, "entry").ENTRY
     types = tuple(map(task_type, kinds))
     task: Any = types[0]
+    # Pydantic chooses among several classes by the field `task`, the kind.
     if len(types) > 1:
         task = Annotated[Union[types], Field(discriminator="task")]  # noqa: UP007
     # The paper's class, with the classes of its tasks instead of any task.
@@ -46,6 +47,7 @@ def load(path: str | Path) -> Paper:
     path = Path(path)
     checked(Name, path.stem, where=path.name, do="rename the file")
     values = content(path)
+    # Only the planners of the paper's own tasks are imported.
     model = model_of(path.stem, _kinds(values))
     return checked(model, values, where=path.name, do=SEE_SCHEMA)
 

@@ -44,13 +44,14 @@ class DataSet(Entry):
     """A data set: the input of its reader, and the census that it must have before any
     run starts.
 
-    ``files`` are published files, as `<source>/<file>`.  A file in ``instead`` replaces
-    them if a mirror has it and lacks one of them.  ``facts`` are files of
-    `resources/facts`.  ``given`` are keys of the paper's registry that the reader gets.
-    ``census`` maps a variant of the first file to the expected census.  ``reader`` is
-    the subpackage with the reader and schema, if that is not the paper's package.
+    The reader gets ``files``, {name: published files, as `<source>/<file>`}, ``facts``,
+    {name: a file of `resources/facts`}, and the keys ``given`` of the paper's file.  A
+    file in ``instead`` replaces the files of its name if a mirror has it and lacks one
+    of them.
 
-    A missing ``auxiliary`` data set stops nothing (`paper_plan.absent_data`).
+    ``census`` maps a variant of the first file to the expected census.  ``reader`` is
+    the subpackage with the reader and schema, if that is not the paper's package.  A
+    missing ``auxiliary`` data set stops nothing (`paper_plan.absent_data`).
     """
 
     files: Mapping[str, str | Strings] = Field(min_length=1)
@@ -66,7 +67,9 @@ class DataSet(Entry):
         return self.reader or paper
 
     def named(self, mirrors: list[Path]) -> dict[str, list[str]]:
-        """{name: its files}, after replacement by ``instead``."""
+        """{name: its files}, after replacement by ``instead``; ``mirrors`` are the
+        folders of the config key.
+        """
         files_of = {}
         for name, files in self.files.items():
             if isinstance(files, str):
@@ -146,18 +149,23 @@ class Difference(Entry):
 
 
 class TableEntry(Entry):
-    """A published table or figure: its title, where it is in the paper, the kind of a
-    figure.
+    """A published table or figure.
 
-    ``rows`` selects rows of the runs on the data set ``of``: a row is shown if it has
-    all fields of one of these mappings.  ``conditions`` are the conditions shown, by
-    default the task's main one.  ``names`` are rows and columns that the table's code
-    refers to.  ``beside`` are other data sets that it shows if they are available, and
-    ``file`` is the config key of a user file that it shows.  ``headline`` is its score
-    in the leaderboard.  ``differences`` explain cells that are off; the first one that
-    names a cell counts.  The page of results shows a table ``in_full`` that compares
-    published rows with additional ones.  ``unpublished`` says what its values rest on
-    that was never published, so that nobody can compute them.
+    ``title`` is its title, ``where`` its place in the paper, and ``kind`` the kind of a
+    figure.  ``notes`` are shown below it.
+
+    What it shows: ``rows`` selects rows of the runs on the data set ``of``; a row is
+    shown if it has all fields of one of these mappings.  ``conditions`` are those of
+    the runs shown, by default the task's main one; `all` stands for all of a row's.
+    ``names`` are rows and columns that the table's code refers to.  ``beside`` are
+    other data sets that it shows if they are available, and ``file`` is the config key
+    of a user's file that it shows.
+
+    What pages say of it: ``headline`` is its score in the leaderboard.  ``differences``
+    explain cells that are off; the first one that names a cell counts.  The results
+    page shows a table ``in_full`` that compares published rows with additional ones.
+    ``unpublished`` says what its values rest on that was never published, so that
+    nobody can compute them.
     """
 
     title: Line
@@ -227,8 +235,8 @@ class Responsible(Entry):
 
 
 class Apart(Entry):
-    """A data set with an export of its own: its title, and notes on its responsible
-    use.
+    """A data set that is exported apart from those of its paper: its title, and
+    statements on the origin of its data.
     """
 
     title: Line
@@ -238,8 +246,9 @@ class Apart(Entry):
 class Publication(Entry):
     """Texts in the export of a paper's data sets (`snakemake publish`).
 
-    ``bibtex`` is the paper's entry, ``redistribution`` the reasons not to redistribute
-    its texts. ``apart`` are data sets with a separate export.
+    ``bibtex`` is the citation of the paper.  ``redistribution`` says why its texts may
+    not be redistributed; empty if they may.  ``responsible`` are statements on the
+    origin of the data.  ``apart`` are data sets with a separate export.
     """
 
     bibtex: str = ""
@@ -302,10 +311,14 @@ class ShownPaper(Entry):
 
 
 class Paper(ShownPaper):
-    """The keys of every paper's file.
+    """The keys of every paper's file, besides those of `ShownPaper`.
 
     ``sources`` are entries as in `resources/sources.yaml`, for sources of this paper
-    only.  ``tasks`` are checked by the classes of their kinds (`packages.load`).
+    only.  ``data`` are its data sets, ``texts`` says where their texts are, and
+    ``tasks`` are the tasks on them, by the names of the data sets; they are checked by
+    the classes of their kinds (`packages.load`).  ``review`` is the review of a user's
+    contract, ``not_in_sample`` what a run on the sample leaves out, and ``publish`` has
+    texts for exports.
     """
 
     sources: Mapping[Name, Source] = {}
