@@ -121,7 +121,7 @@ def scored_runs(
     data_set_name = ""
     for extra in config.extra_predictions:
         where = f"lextables, {extra.name}"
-        fitting_name, _ = submitted.fits(extra, papers, where)
+        fitting_name, _ = submitted.data_set_and_form(extra, papers, where)
         if data_set_name and fitting_name != data_set_name:
             what = f"its predictions are for {fitting_name}, others for {data_set_name}"
             raise BadInput(what, where=where, do="compare systems on one data set")
