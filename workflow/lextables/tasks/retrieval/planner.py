@@ -455,6 +455,7 @@ class RetrievalPlanner(Planner):
         return replace(row, submitted=True, reason=reason, parameters=None, about=about)
 
     def finetuned_of_kind(self, kind: str) -> dict[str, Finetuned]:
+        """The fine-tuned models of the task of this kind, by key."""
         return {
             key: tuned
             for key, tuned in self.task.finetuned.items()
@@ -478,16 +479,17 @@ class RetrievalPlanner(Planner):
         conditions = first_stage.conditions(self.task.forms)
         readings = {name: read for name, (_, read) in conditions.items()}
         left_out = set(first_stage.needs_gpu) & set(readings.values())
+        # Why the row, or a part of its conditions, has no runs.
         reason = ""
         if left_out and not (reranker or self.context.reads_all):
-            # The row of a retriever has the runs of the readings that need no GPU.
+            # The row has the runs that need no GPU, and this reason for the others.
             reason = NO_GPU
         if isinstance(outcome, Missing):
             reason = outcome.reason
         if reranker:
             readings = dict.fromkeys(self.task.forms, first_stage.reranked_reading)
         second = reranker.row if reranker else "None"
-        last = reranker or retriever
+        last = reranker or retriever  # the system that makes the final ranking
         parts = self.parts(retriever, reranker)
         kinds = {part.kind for part in parts}
         is_tuned = any(isinstance(part, Finetuned) for part in parts)
@@ -502,7 +504,7 @@ class RetrievalPlanner(Planner):
             baseline=first_stage.baseline and reranker is None,
             lenient=first_stage.lenient,
             runs={} if isinstance(outcome, Missing) else outcome,
-            about={
+            about={  # tables select rows by these fields
                 "retriever": retriever.row,
                 "reranker": second,
                 "reranked": reranker is not None,
@@ -691,6 +693,25 @@ class RetrievalPlanner(Planner):
         hits_by_form: RunsOrMissing,
     ) -> None:
         """Add the row of a reranker that compares texts: an encoder or BM25."""
+        outcome = self.reranker_runs(key, name, retriever, reranker, hits_by_form)
+        is_additional = retriever.additional or reranker.additional
+        if is_additional and isinstance(outcome, Missing):
+            return  # an additional row without runs is not shown
+        if name not in self.task.rerankers:  # a user's encoder
+            reranker = reranker.model_copy(update={"additional": True})
+        self.add_row(retriever, reranker, outcome)
+
+    def reranker_runs(
+        self,
+        key: str,
+        name: str,
+        retriever: Retriever,
+        reranker: Reranker,
+        hits_by_form: RunsOrMissing,
+    ) -> RunsOrMissing:
+        """Register the runs of a reranker that compares texts, by form of the
+        queries.
+        """
         settings: JsonObject = {
             "kind": reranker.kind,
             "documents": retriever.reranked_reading,
@@ -699,29 +720,22 @@ class RetrievalPlanner(Planner):
         }
         if reranker.chunks:
             settings["chunks"] = reranker.chunks.model_dump()
-        outcome = hits_by_form
         if reranker.model:
             weights = self.context.weights(reranker.model)
             if isinstance(weights, Missing):
-                outcome = weights
-            else:
-                longest = self.max_length(reranker.model) or USER_MAX_LENGTH
-                settings.update(model_settings(reranker.model, weights))
-                settings["max_length"] = longest
-        if isinstance(outcome, Missing):
-            if retriever.additional or reranker.additional:
-                return  # an additional row without runs is not shown
-        else:
-            reranked: dict[str, tuple[Run, ...]] = {}
-            for form, hits in outcome.items():
-                form_settings = {"form": form, "queries": self.ranked_queries(form)}
-                run = self.run("rerank", f"{key}+{name}", form)
-                added = self.add(run, {**settings, **form_settings}, needs=hits)
-                reranked[form] = (added,)
-            outcome = reranked
-        if name not in self.task.rerankers:
-            reranker = reranker.model_copy(update={"additional": True})
-        self.add_row(retriever, reranker, outcome)
+                return weights
+            longest = self.max_length(reranker.model) or USER_MAX_LENGTH
+            settings.update(model_settings(reranker.model, weights))
+            settings["max_length"] = longest
+        if isinstance(hits_by_form, Missing):
+            return hits_by_form
+        runs: dict[str, tuple[Run, ...]] = {}
+        for form, hits in hits_by_form.items():
+            form_settings = {"form": form, "queries": self.ranked_queries(form)}
+            run = self.run("rerank", f"{key}+{name}", form)
+            added = self.add(run, {**settings, **form_settings}, needs=hits)
+            runs[form] = (added,)
+        return runs
 
     def add_asked_rows(
         self,
@@ -784,6 +798,9 @@ class RetrievalPlanner(Planner):
     ) -> None:
         """Add the row of a classifier that reranks a retriever's hits, with one run per
         seed of its training.
+
+        If it was trained with another grid than the paper's, the published row has no
+        runs, and an additional one has them.
         """
         trained = self.classifier_trainings(reranker)
         if isinstance(trained, Missing) or isinstance(hits_by_form, Missing):
@@ -840,7 +857,9 @@ class RetrievalPlanner(Planner):
     ) -> None:
         """Add the rows of fine-tuned cross-encoders that rerank a retriever's hits.
 
-        The best trial is the one that reranks the hits of this retriever best.
+        The best trial is the one that reranks the hits of this retriever best.  If the
+        training differs from the paper's, the published row has no runs, and an
+        additional one has them.
         """
         for name, tuned in self.finetuned_of_kind("cross-encoder").items():
             weights = self.context.weights(tuned.model)
@@ -861,6 +880,7 @@ class RetrievalPlanner(Planner):
             self.add_row(retriever, tuned, {self.MAIN: runs})
 
     def grid(self, tuned: Finetuned) -> RetrievalGrid:
+        """The grid of this configuration for a model."""
         return tuned.grids.get(self.context.grid) or self.task.grids[self.context.grid]
 
     def tuned_reranking_runs(
@@ -930,6 +950,7 @@ class RetrievalPlanner(Planner):
             settings["documents"] = tuned.documents
         trials = rate_trials(grid.learning_rates, grid.updates)
         if len(trials) * len(grid.updates) == 1:
+            # A single trial needs no search: its values are settings of the training.
             settings.update(trials[0].settings)
             return self.add_trainings(name, budget, settings, grid)
         choosing = {"grid": budget, "trials": [trial.settings for trial in trials]}

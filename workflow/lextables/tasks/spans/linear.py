@@ -41,8 +41,8 @@ from lextables.tasks.spans.schema import PredictedSpan, ranked, span_rows
 from lextables.tasks.spans.units import Span, UnitModel, Units, units_of
 
 WEIGHTS = "linear.npz"
-# Candidates to which the second model gives a lower logit are dropped; these are under
-# 0.3 % of the correct ones.
+# Candidates to which the second model gives a lower logit are dropped.  Less than 0.3 %
+# of the correct candidates are among them.
 LEAST = -6.0
 MIN_PART_SHARE = 0.1  # of a category's answers, for a kind of part to become candidates
 

@@ -473,6 +473,7 @@ class SpanPlanner(Planner):
             self.add(inference, self.inference_settings(panel, weights).plain())
             return replace(row, runs={self.MAIN: (inference,)})
         for percent in self.percents(panel):
+            # The authors' weights already are the run with all contracts, `MAIN`.
             if str(percent) not in runs:
                 runs[str(percent)] = self.encoder_runs(key, panel, weights, percent)
         return replace(row, runs=runs, trained=released is None)

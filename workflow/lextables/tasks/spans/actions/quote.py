@@ -43,6 +43,7 @@ def run(job: Job) -> None:
             record |= {"categories": categories, "training": best}
             rows = outputs.for_categories(tested, texts, categories)
         elif settings.kind == "relaxed":
+            # The only kind whose predictions are spans, not text outputs.
             assert settings.category is not None
             table = NBEST
             rows = outputs.relaxed_spans(tested, texts, settings.category)
