@@ -34,9 +34,10 @@ def command(config: Settings, *targets: str) -> str:
 
 
 def changed_keys(config: Settings) -> list[str]:
-    """The published keys, as `key=value`, whose value is not the default.
+    """The keys, as `key=value`, whose value is not the default.
 
-    The papers, which have no default, are left out.
+    Keys with paths are not shown on pages (`config.published`).  They are left out, as
+    are the papers, which have no default.
     """
     config = published(dict(config))
     defaults = Config(papers=("any",)).model_dump(mode="json", exclude={"papers"})

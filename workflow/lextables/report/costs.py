@@ -35,68 +35,77 @@ MINUTES = 60  # of an hour
 MEGABYTE = 1e6
 # Records are used for published data of up to REACH times, or 1/REACH, their size.
 REACH = 10
+# Columns of the records.
 KEY = ["data", "rule", "dataset", "model"]
 TEXTS = [*KEY, "device", "measured"]
 NUMBERS = ["published", "jobs", "seconds", "bytes", "memory_mib", "updates", "tokens"]
-RECORD = [*KEY, *NUMBERS, "device", "measured"]  # the columns of a record
+RECORD = [*KEY, *NUMBERS, "device", "measured"]  # all, in their order
+# {what is estimated for each job and summed: the divisor that gives the unit of a sum}
 SUMS = {"core_seconds": HOUR, "disk_bytes": 1, "download_bytes": 1}
 
 
 @dataclass(frozen=True)
 class Job:
-    """A job of Snakemake's graph; ``runs`` is true if it is not finished.
-
-    ``before`` are the jobs that it depends on, and ``table`` is the (paper, table) that
-    it makes, in which so many ``verdicts`` are possible.  ``gpu_seconds`` are estimated
-    (`lextables.tasks.resources`).  ``published`` is the size in bytes of the published
-    files that its inputs come from.  ``download`` is in bytes, ``weights`` is {hub id:
-    bytes} of models that are downloaded once for all jobs, ``mem_mb`` and ``minutes``
-    are what it requests from a cluster, and ``trained`` is the size in bytes of the
-    weights that it keeps; None if unknown.
-    """
+    """A job of Snakemake's graph."""
 
     number: int
     rule: str
     runs: bool
+    """Whether it is still to run."""
     dataset: str = ""
     model: str = ""
     before: tuple[int, ...] = ()
+    """The numbers of the jobs that it depends on."""
     table: tuple[str, str] | None = None
+    """The (paper, table) that it makes."""
     verdicts: int = 0
+    """The number of values of this table that can get a verdict."""
     gpu: bool = False
     gpu_seconds: float = 0.0
+    """Estimated by `lextables.tasks.resources`."""
     published: float = 0.0
+    """Bytes of the published files that its inputs come from."""
     download: float | None = 0.0
+    """Bytes that it downloads; None if unknown."""
     weights: Mapping[str, float | None] | None = None
+    """{hub id: bytes, None if unknown} of models that are downloaded once for all
+    jobs.
+    """
     mem_mb: int = 0
+    """Memory that it requests from a cluster."""
     minutes: int = 0
+    """Time that it requests from a cluster."""
     trained: float | None = None
+    """Bytes of the trained weights that it keeps; None if it keeps none."""
     log: str = ""
     outputs: tuple[str, ...] = ()
 
 
 def estimates(jobs: Sequence[Job], data: str, records: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each job that is to run, with `SUMS`; NaN if unknown.
+    """Return a row for each job that is to run, with the columns of `SUMS`; NaN if
+    unknown.
 
-    The record with the nearest published size counts, scaled by the ratio of the two
-    sizes.
+    Of the records of a job's rule, data set and model, that with the nearest published
+    size counts, scaled by the ratio of the two sizes.
     """
     shown = ["number", *KEY[1:], "gpu", "gpu_seconds", "mem_mb", "minutes"]
     columns = [*shown, "published", "download", "trained"]
     table = pd.DataFrame([vars(job) for job in jobs if job.runs], columns=columns)
     on_processor = records[records["device"] == ""]
     data_records = on_processor[on_processor["data"] == data]
+    # A row for each pair of a job and a record, one for a job without records.
     table = table.merge(data_records, "left", on=KEY[1:], suffixes=("", "_recorded"))
     recorded = table["published_recorded"].clip(lower=1)
     ratio = table["published"].clip(lower=1) / recorded
     distance = pd.Series(np.log(ratio.astype(float))).abs()
     is_near = distance <= math.log(REACH) + 1e-9
-    ratio = ratio.where(is_near)
+    ratio = ratio.where(is_near)  # NaN makes the estimates below unknown
     seconds = table["seconds"] * ratio
     on_gpu = table["gpu"].astype(bool)
     table["core_seconds"] = seconds.where(~on_gpu)
     outputs = table["bytes"] * ratio
     trained = table["trained"].astype(float)
+    # Without a record a training takes at least its weights.
     table["disk_bytes"] = outputs.fillna(trained)
     table["download_bytes"] = table["download"].astype(float)
     order = distance.sort_values(kind="stable").index
@@ -117,7 +126,7 @@ def summary(jobs: Sequence[Job], estimated: pd.DataFrame) -> pd.DataFrame:
     by_number = {job.number: job for job in jobs}
     needed: dict[tuple[str, str], set[int]] = {}
     paper_jobs: dict[tuple[str, str], set[int]] = defaultdict(set)
-    uses: Counter[int] = Counter()
+    uses: Counter[int] = Counter()  # {job: number of tables that need it}
     for job in jobs:
         if job.table:
             numbers = _needed(job, by_number)

@@ -36,7 +36,8 @@ class DataTable:
     """A table of a data set: its columns as (name, type, description), and its first
     rows as texts.
 
-    ``file`` is its place below the results.
+    ``key`` are the columns that identify a row, and ``file`` is its place below the
+    results.
     """
 
     name: str
@@ -139,9 +140,9 @@ class DataSetPage:
     """The content of a data set's page.
 
     ``task`` is the task of its paper, empty for a data set without one.  ``earlier``
-    states whether it was left by an earlier run.  ``counts`` are the other counts of
-    the census, (what was counted, number).  ``load`` is how to load it: (library,
-    code).
+    states whether it was left by an earlier run.  ``data_note`` says that the data are
+    not the paper's, and is empty if they are.  ``counts`` are the other counts of the
+    census, (what was counted, number).  ``load`` is how to load it: (library, code).
     """
 
     dataset: DataSet
@@ -155,8 +156,8 @@ class DataSetPage:
 
 
 def page(dataset: DataSet, parts: Sequence[Part], root: str) -> Page:
-    """Return the page of a data set; ``root`` is the folder of the results as code
-    names it.
+    """Return the page of a data set; ``root`` is the folder of the results in the code
+    that loads it.
     """
     paper = owner(dataset.name, parts)
     census = dataset.census

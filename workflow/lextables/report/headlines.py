@@ -1,6 +1,7 @@
-"""What was found: the best own value of each headline, next to the published ones.
+"""The best own score of each headline, next to the published ones.
 
-Only tables on the paper's data are compared.
+A score is own if it is of an additional row whose runs the caller names, such as those
+of the baselines.  Only tables on the paper's data are compared.
 """
 
 from collections.abc import Collection, Iterable
@@ -26,7 +27,8 @@ class Score:
 class Finding:
     """The headline of a table: the best own score and the best published one.
 
-    The best own score reaches ``reached`` of the ``total`` published ones.
+    The best own score reaches ``reached`` of the ``total`` published ones.  ``lower``:
+    a lower score is better.
     """
 
     part: Part
@@ -54,8 +56,8 @@ class Finding:
 
 
 def findings(parts: Iterable[Part], own_runs: Collection[str]) -> list[Finding]:
-    """Return the headlines with own and published scores; ``own_runs`` are the folders
-    of the runs that count as own.
+    """Return the headlines that have own and published scores; ``own_runs`` are the
+    folders of the runs whose scores are own.
     """
     found = []
     for part in parts:
@@ -71,6 +73,9 @@ def findings(parts: Iterable[Part], own_runs: Collection[str]) -> list[Finding]:
 def _finding(
     part: Part, exhibit: Exhibit, headline: Headline, own_runs: Collection[str]
 ) -> Finding | None:
+    """Return the finding of a table, None without an own or without a published
+    score.
+    """
     own = []
     published = []
     for system, line in headline_lines(exhibit).items():
@@ -78,7 +83,7 @@ def _finding(
         value = number(line.ours)
         runs = line.runs.split()
         is_own = bool(runs) and all(run in own_runs for run in runs)
-        # A share of a score of 0 is not defined.
+        # Scores of 0 are left out: a share of them is not defined.
         if printed and system not in headline.chance:
             published.append(Score(system, printed, line.published))
         elif value and printed is None and is_own:

@@ -13,11 +13,11 @@ from markupsafe import Markup, escape
 from lextables.report import wording
 from lextables.tables import render
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parent  # the folder of the templates
 TICKED = re.compile(r"`([^`]+)`")  # names of columns and similar
 FRAME = "layout.html.j2"
-# The template that other templates include.  Not used here: it is named so that the
-# fingerprint of a rule contains the file.
+# Templates that other templates import.  Python does not read this name: it is here so
+# that the fingerprint of a rule contains the file.
 SHARED = ("parts.html.j2",)
 HOME = "index.html"
 FOLDER = "/results/report"  # placeholder of the site's folder
@@ -57,8 +57,10 @@ class Link:
 
 @dataclass(frozen=True)
 class Frame:
-    """What all pages show around their content; ``banner`` is empty for released
-    data.
+    """What all pages show around their content.
+
+    ``made_by`` is the version of lextables and ``date`` the day of its commit.
+    ``banner`` is the warning on pages of the sample, empty for released data.
     """
 
     menu: Sequence[Link]
@@ -83,7 +85,11 @@ class Page:
 
 
 def html(page: Page, site: Frame) -> str:
-    """Return the text of a page of a site."""
+    """Return the text of a page of a site.
+
+    Templates write links with two functions: ``to`` for a place in the site, and
+    ``file`` for a file of the results, whose folder contains that of the site.
+    """
 
     def to(place: str) -> str:
         return relative(page.path, place)

@@ -88,7 +88,10 @@ def benchmarks(parts: Iterable[Part]) -> list[Benchmark]:
 
 
 def headline_lines(exhibit: Exhibit) -> dict[str, Line]:
-    """Return {system: its line} of a table's headline."""
+    """Return {system: its line} of a table's headline.
+
+    The systems are the rows of the headline's column, or the columns of its row.
+    """
     headline = exhibit.entry.headline
     assert headline is not None  # only such tables are benchmarks
     lines = {}
@@ -126,8 +129,9 @@ def _benchmark(part: Part, exhibit: Exhibit, headline: Headline) -> Benchmark:
     if not note:
         for name in _best_first(published, headline.lower):
             rows.append(RankedRow(name, lines[name].published))
-    others = [each for each in exhibit.sources if not each["comparable"]]
-    if all(source["variant"] == SAMPLE for source in others):
+    # Pages of the sample have a banner instead of a note.
+    not_comparable = [each for each in exhibit.sources if not each["comparable"]]
+    if all(source["variant"] == SAMPLE for source in not_comparable):
         note = ""
     return Benchmark(
         paper=part.name,
@@ -183,8 +187,8 @@ def _row(system: str, line: Line, comparison: Comparison | None) -> RankedRow:
 
 @dataclass(frozen=True)
 class LeaderboardPage:
-    """The content of the page; benchmarks on data that are not the paper's are only
-    named (``others``).
+    """The content of the page; ``others`` are benchmarks with a note on their data,
+    which are only named.
 
     ``trained_on`` is {folder of a run: the data sets that its models were trained on,
     as text}.

@@ -31,12 +31,13 @@ def read_texts(
 ) -> Iterator[tuple[str, str, str]]:
     """Yield (split, unit, text) of a data set, as `registry.paper.Texts` describes it.
 
-    Rows of one unit that follow each other are one text.  With ``once`` the same text
-    counts once in a split.
+    Here ``texts`` has ``tables``, the names of one or more tables, in place of
+    ``table``.  Rows of one unit that follow each other are one text.  With ``once`` the
+    same text counts once in a split.
     """
     key = texts["unit"]
     column = texts["text"]
-    splits_of: dict[str, set[str]] = defaultdict(set)
+    splits_of: dict[str, set[str]] = defaultdict(set)  # {unit: its splits}
     if texts["splits"]:
         for row in read(folder / f"{texts['splits']}.parquet", [key, "split"]):
             splits_of[row[key]].add(row["split"])
@@ -45,7 +46,7 @@ def read_texts(
         columns.append(texts["split"])
     tables = [read(folder / f"{name}.parquet", columns) for name in texts["tables"]]
     rows = itertools.chain(*tables)
-    text_keys = set()
+    text_keys = set()  # (split, digest of a text) that was yielded
     for unit, group in itertools.groupby(rows, key=lambda row: str(row[key])):
         first, *others = group
         text = "\n".join(row[column] for row in (first, *others))
@@ -78,12 +79,14 @@ def pairs(splits: Sequence[Split], units: pd.DataFrame) -> pd.DataFrame:
         }
     )
     others = sizes[["dataset", "split"]].add_prefix("other_")
-    # Data sets with several splits are also compared as a whole.
+    # Each split is compared with each other split, and with each other data set of
+    # several splits as a whole.
     several = sizes.dataset.value_counts(sort=False).loc[lambda counts: counts > 1]
     whole = pd.DataFrame({"other_dataset": several.index, "other_split": ALL})
     compared = pd.concat(
         [sizes.merge(others, how="cross"), sizes.merge(whole, how="cross")]
     )
+    # Within a data set, a split is compared only with the other splits.
     same = compared.dataset == compared.other_dataset
     same_split = compared.split == compared.other_split
     compared = compared[~same | (~same_split & (compared.other_split != ALL))]

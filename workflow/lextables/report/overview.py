@@ -53,9 +53,10 @@ class Block:
 class FirstPage:
     """The content of the first page.
 
-    ``total`` are the outcomes of all published values by kind, and ``shown`` those that
-    occur.  ``runs`` and ``tables`` are numbers.  ``findings`` have the path of their
-    table's page.
+    ``findings`` have the path of their table's page.  ``runs`` and ``tables`` are
+    numbers.  ``total`` are the outcomes of all published values by kind, and ``shown``
+    the names of the outcomes that occur.  ``all`` is the command that reproduces
+    everything, and ``key`` explains verdicts.
     """
 
     blocks: Sequence[Block]
@@ -85,12 +86,13 @@ def first_page(
         blocks.append(Block(part, tiles, counts))
     total = wording.summed_by_kind(block.counts for block in blocks)
     occurring = wording.summed(total.values())
-    found = []
+    findings_with_paths = []
     for finding in findings:
-        found.append((finding, tables.path(finding.part, finding.exhibit)))
+        path = tables.path(finding.part, finding.exhibit)
+        findings_with_paths.append((finding, path))
     content = FirstPage(
         blocks=blocks,
-        findings=found,
+        findings=findings_with_paths,
         runs=len(runs),
         tables=sum(len(block.tiles) for block in blocks),
         total=total,
@@ -142,7 +144,11 @@ class RunGroup:
 
 @dataclass(frozen=True)
 class PaperPage:
-    """The content of a paper's page; sections are marked if they are a `Funnel`."""
+    """The content of a paper's page.
+
+    ``sections`` have their id on the page, and whether they are a `Funnel`.
+    ``command`` reproduces the paper.
+    """
 
     part: Part
     data_note: str

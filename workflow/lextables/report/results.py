@@ -30,12 +30,11 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Exhibit:
-    """A table or figure: its entry in the registry, lines, drawing, files, and compared
-    pairs.
+    """A table or figure: its entry in the registry, its lines, and its drawing.
 
-    ``files`` are paths below the results, by kind, and ``sources`` the provenance of
-    its data set. ``first_kinds`` has the kind of each published value that repeats
-    none.
+    ``files`` are paths below the results, by kind; ``pairs`` are the tested pairs of
+    rows; and ``sources`` are the provenance of its data set.  ``first_kinds`` has the
+    kind of each published value that repeats none.
     """
 
     name: str
@@ -50,7 +49,7 @@ class Exhibit:
 
 @dataclass(frozen=True)
 class Part:
-    """A paper's part of the report; ``census`` is its `census.json`.
+    """A paper's part of the report; ``census`` is that of its own data set.
 
     ``earlier`` is the day of the earlier run that it is from, empty if it is from this
     run.  ``tasks`` maps its data sets to the kind of their task, empty without a task.
@@ -121,6 +120,7 @@ class RunRecord(Run):
         return trained if isinstance(trained, list) else [trained]
 
 
+# Patterns of the results that the report shows.
 KINDS = (
     "data/*/census.json",
     "tables/*/*.csv",
@@ -259,8 +259,9 @@ def _read_exhibit(
     table = folder / f"{name}.csv"
     with damage_named(table):
         verify(table)
-        # Each value had the note.
-        lines = from_csv(table.read_text(encoding="utf-8"), render.data_note(sources))
+        # The reason of each value ends in the note on the data; pages show it once.
+        note = render.data_note(sources)
+        lines = from_csv(table.read_text(encoding="utf-8"), note)
     kinds = ["csv", "md", "html"]
     svg = ""
     if entry.kind:

@@ -24,9 +24,10 @@ TEMPLATE = "run.html.j2"
 FILES = ("scores.parquet", "units.parquet", "predictions.parquet")
 MAX_SETTING_LENGTH = 600  # characters, such as those of a prompt
 MAX_SCORES = 60
-ENDS = (LOW, HIGH)  # of the names of an interval's ends
+# With these at the end, the name of a metric is that of an end of its interval.
+ENDS = (LOW, HIGH)
 # Settings name other runs by their folders (weights, choice, inputs), at any depth.
-OF_RUN = re.compile(r'runs/(?:[^/\s"]+/){4}seed\d+')
+RUN_FOLDER = re.compile(r'runs/(?:[^/\s"]+/){4}seed\d+')
 # Keys of a run's record that its page shows elsewhere.
 ELSEWHERE = frozenset(
     "settings libraries lextables device seconds peak_memory_mib throughput trained "
@@ -41,7 +42,7 @@ class Links:
 
     ``tables`` are {run folder: the tables that show it}, ``rows`` {run folder: the
     first row that shows it}, ``reads`` {run folder: the runs whose weights or
-    predictions it reads} and ``readers`` the reverse.
+    predictions it reads} and ``readers`` {run folder: the runs that read from it}.
     """
 
     parts: Sequence[Part]
@@ -70,7 +71,7 @@ class Links:
         for run in runs:
             # As text, because folders are named at any depth.
             settings = json.dumps(run.record["settings"])
-            for folder in dict.fromkeys(OF_RUN.findall(settings)):
+            for folder in dict.fromkeys(RUN_FOLDER.findall(settings)):
                 if folder in by_folder and folder != run.folder:
                     reads[run.folder].append(by_folder[folder])
                     readers[folder].append(run)
@@ -86,9 +87,8 @@ class Links:
 
 
 def _first_rows(exhibit: Exhibit) -> dict[str, str]:
-    """Return {run folder: the first row that shows it}.
-
-    It is "" if the row shows the runs of several systems.
+    """Return {run folder: the first row of a table that shows it}; "" for a row that
+    shows runs of several systems.
     """
     rows: dict[str, str] = {}
     for line in exhibit.lines:
@@ -105,9 +105,11 @@ class RunPage:
     """The content of a run's page.
 
     ``row`` is the first row of a table that shows it, or the key of its model if none
-    does.  ``trials`` are the columns and the rows of a search, empty without one.
-    ``more_scores`` is the number of scores that are not shown.  ``files`` are the paths
-    of the run's files by their names.
+    does.  ``related`` are other runs by how they are related.  ``trials`` are the
+    columns and then the rows of a search, empty without one.  ``more_scores`` is the
+    number of scores that are not shown.  ``counts`` are what was asked of a language
+    model, and the entries of the record without a place of their own.  ``files`` are
+    the paths of the run's files by their names.
     """
 
     run: RunRecord
@@ -249,8 +251,10 @@ def _short(value: object) -> str:
 
 
 def _scores(path: Path) -> list[tuple[str, ...]]:
-    """The overall scores, then those of groups, as texts, with the ends of their
-    intervals, which the file has as metrics of their own.
+    """The rows of a run's scores as texts, overall scores first: metric, group, value,
+    low, high, number of units.
+
+    In the file, the ends of an interval are rows of their own.
     """
     rows = sorted(read(path), key=lambda row: row["group"] != "all")
     values = {(row["metric"], row["group"]): _score(row["value"]) for row in rows}

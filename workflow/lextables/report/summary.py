@@ -33,15 +33,20 @@ from lextables.tables.render import (
 NAME = "results"  # of the page and the picture
 BEGIN = "<!-- summary -->"
 END = "<!-- end of summary -->"
+# Outcomes of published values (`wording.OUTCOMES`): their names in tables, those that
+# the page explains, and those that count as reproduced.
 NAMES = wording.OUTCOMES | {"unjudged": "no verdict", "elsewhere": "other data"}
 EXPLAINED = ("off", "unjudged", "elsewhere", "not run")
+REPRODUCED = ("match", "near")
+# Limits of the page.
 CELLS = 3  # named in a line
 LONGEST = 40  # letters of a value
 SYSTEMS = 3  # of a paper that the headline names
-REPRODUCED = ("match", "near")
 REASONS = 10  # of one outcome of a paper
 BEST_ROWS = 3  # of a benchmark
+# What a row needs if `Material.needs` does not say.
 NOTHING_ELSE = "other data or models (see their reasons)"
+# How an outcome is drawn; values that were not run have no part of a bar.
 LOOKS: dict[str, dict[str, Any]] = {
     "match": {"facecolor": figures.OURS},
     "near": {"facecolor": figures.VIOLET, "hatch": "////"},
@@ -49,11 +54,6 @@ LOOKS: dict[str, dict[str, Any]] = {
     "unjudged": {"facecolor": figures.MAUVE, "hatch": "--"},
     "elsewhere": {"facecolor": figures.OLIVE, "hatch": ".."},
 }
-# Colours that work on light and dark pages.
-PAPER = (
-    "<style>svg{color:#1b1d20}"
-    "@media(prefers-color-scheme:dark){svg{color:#e6e4df}}</style>"
-)
 WIDTH, BAR = 7.4, 0.34  # inches
 # A text beside a place, some points away.
 BESIDE: dict[str, Any] = {"textcoords": "offset points", "va": "center"}
@@ -114,7 +114,7 @@ def picture(material: Material) -> str:
             _draw_findings(axes[1, 0], found)
 
     svg = figures.to_svg(drawing, "Published values and baselines", NAME)
-    return f"{' '.join(site.drawing(svg, PAPER).split())}\n"
+    return f"{' '.join(site.drawing(svg).split())}\n"
 
 
 def _draw_counts(axes: Axes, counts: Mapping[str, wording.Counts]) -> None:
@@ -177,10 +177,11 @@ def page(material: Material) -> str:
 
 
 def summary(material: Material) -> str:
-    """Return the headline, what scores that are not run need, and the outcomes by paper
-    and kind.
+    """Return the part of the page that README has too, between the marks `BEGIN` and
+    `END`.
 
-    They are between the marks `BEGIN` and `END`.
+    It has the headline, what scores that are not run need, and the outcomes by paper
+    and kind.
     """
     counts = dict(_counts(material.parts))
     total = wording.summed_by_kind(counts.values())
@@ -362,7 +363,7 @@ def _counts(parts: Iterable[Part]) -> Kinds:
 
 
 def _outcomes(counts: Iterable[wording.Counts]) -> list[str]:
-    """The outcomes with a column: verdicts always, others where there is a value."""
+    """The outcomes with a column: `unjudged` and `elsewhere` only if they occur."""
     total = wording.summed(counts)
     others = ("unjudged", "elsewhere")
     return [name for name in NAMES if total[name] or name not in others]
@@ -378,9 +379,10 @@ def _first_values(exhibit: Exhibit) -> Iterator[tuple[Line, Kind, str]]:
 
 @dataclass(frozen=True)
 class _Explanation:
-    """An outcome of a kind that is neither match nor near, and its reason.
+    """Why values of a kind have an outcome other than match and near.
 
-    ``table`` is empty but for off.
+    ``table`` is the table of values that are off; empty for other outcomes, whose
+    values are listed together for all tables.
     """
 
     outcome: str
@@ -424,8 +426,10 @@ def _explained(part: Part) -> Iterator[str]:
 def _explanation_rows(
     outcome: str, cells_of: Mapping[_Explanation, Sequence[str]]
 ) -> list[list[str]]:
-    """The most frequent reasons; those of values that are off in the paper's order, and
-    all of them.
+    """The rows of an outcome: its most frequent reasons, and a row that counts the
+    values of the others.
+
+    Of values that are off, all reasons are shown, in the order of the paper.
     """
     order = [*cells_of]
     shown = order

@@ -20,9 +20,11 @@ TEMPLATE = "table.page.html.j2"
 class TablePage:
     """The content of a table's page.
 
-    ``counts`` are the outcomes of its published cells; without any, ``key`` is empty.
-    ``drawing`` is the path of a figure's drawing, ``before`` and ``after`` are its
-    neighbours.
+    ``counts`` are the outcomes of its published cells.  ``key`` explains verdicts; it
+    is empty without published cells.  ``reasons`` are the notes to which numbers in
+    the ``grids`` refer.  ``command`` reproduces the table, and ``rows`` are the
+    commands of its rows.  ``drawing`` is the path of a figure's drawing, and ``before``
+    and ``after`` link to the neighbouring tables.
     """
 
     part: Part
@@ -70,7 +72,7 @@ def page(
     """
     reason_numbers = render.reasons(exhibit.lines)
     links = [Link(name(each), path(part, each)) for each in part.exhibits]
-    at = [each.name for each in part.exhibits].index(exhibit.name)
+    place = [each.name for each in part.exhibits].index(exhibit.name)
     counts = wording.outcome_counts(exhibit.lines)
     grids = render.pivot(exhibit.lines)
     compared = comparison.comparisons(exhibit.pairs)
@@ -88,8 +90,8 @@ def page(
         rows=row_commands(exhibit, runs, config, root),
         comparisons=[each for each in compared if len(each.systems) > 1],
         drawing=drawing_path(part, exhibit),
-        before=links[at - 1] if at else None,
-        after=links[at + 1] if at + 1 < len(links) else None,
+        before=links[place - 1] if place else None,
+        after=links[place + 1] if place + 1 < len(links) else None,
     )
     page_path = path(part, exhibit)
     trail = [

@@ -26,8 +26,7 @@ from lextables.tasks.retrieval import scoring as retrieval
 from lextables.tasks.spans.outputs import contract_of
 
 LIMIT = 0.1  # units with this share of their words or more are excluded
-TEST = ("test", ALL)
-
+TEST = ("test", ALL)  # ALL: a data set without splits has only test units
 
 SCORED = ("run.json", "predictions.parquet", "scores.parquet")  # of a run
 
@@ -66,17 +65,17 @@ class Benchmark:
 
 @dataclass(frozen=True)
 class Units:
-    """The test units of a data set by their ids: all, and those ``without`` which is
-    scored.
+    """The ids of the test units of a data set: all, and those that are left out because
+    of their overlap.
     """
 
     tested: Collection[str]
-    without: Collection[str]
+    left_out: Collection[str]
 
     @property
     def counts(self) -> str:
         """The number of units that are left."""
-        return f"{len(self.tested) - len(self.without):,} of {len(self.tested):,}"
+        return f"{len(self.tested) - len(self.left_out):,} of {len(self.tested):,}"
 
 
 def scores_without(
@@ -101,9 +100,9 @@ def scores_without(
     if not runs or (name, split) not in compared:
         return []
     chosen = _units(benchmark, units, root)
-    missing = "no unit without overlap"
+    missing = "no unit without overlap"  # the text in place of a score
     without = {}
-    if len(chosen.without) < len(chosen.tested):
+    if len(chosen.left_out) < len(chosen.tested):
         try:
             without = _lines_without(benchmark, rows, sorted(runs), chosen, root)
             missing = "not defined"
@@ -141,6 +140,9 @@ def _is_scored(folder: Path) -> bool:
 def _units(benchmark: Benchmark, units: pd.DataFrame, root: Path) -> Units:
     """The test units, and those whose text has at least `LIMIT` of its words in the
     other split.
+
+    The overlaps have each text of a split once; here all units with this text are left
+    out.
     """
     name, _, split = benchmark.other.partition("/")
     is_of_pair = units.dataset == benchmark.dataset
@@ -153,8 +155,8 @@ def _units(benchmark: Benchmark, units: pd.DataFrame, root: Path) -> Units:
         if part in TEST:
             texts[unit] = text
     overlapping = {texts[unit] for unit in shared.unit[is_overlapping]}
-    without = {unit for unit, text in texts.items() if text in overlapping}
-    return Units(texts.keys(), without)
+    left_out = {unit for unit, text in texts.items() if text in overlapping}
+    return Units(texts.keys(), left_out)
 
 
 def _lines_without(
@@ -164,7 +166,10 @@ def _lines_without(
     units: Units,
     root: Path,
 ) -> dict[Place, Line]:
-    """The lines of the table with the runs' scores on the other units."""
+    """The lines of the table with the runs' scores on the other units.
+
+    The scores are written to a temporary folder with the layout of the results.
+    """
     data = root / "data" / benchmark.dataset
     unit = benchmark.texts["unit"]
     with TemporaryDirectory() as folder:
@@ -173,7 +178,7 @@ def _lines_without(
             place.mkdir(parents=True)
             (place / "run.json").symlink_to((root / run / "run.json").resolve())
             predictions = list(read(root / run / "predictions.parquet"))
-            partial = PartialRun(data, predictions, unit, units.without)
+            partial = PartialRun(data, predictions, unit, units.left_out)
             write(SCORES, partial.scores(benchmark.task), place / "scores.parquet")
         return _lines(benchmark, rows, root, Path(folder))
 
@@ -215,7 +220,7 @@ def _value(line: Line | None, missing: str) -> str:
 
 @dataclass(frozen=True)
 class PartialRun:
-    """Predictions to score on the test units that are not in ``without``.
+    """Predictions to score on the test units that are not ``left_out``.
 
     ``unit`` is the column with the units in the tables of the folder ``data``.
     """
@@ -223,7 +228,7 @@ class PartialRun:
     data: Path
     predictions: Sequence[Row]
     unit: str
-    without: Collection[str]
+    left_out: Collection[str]
 
     def scores(self, task: Mapping[str, Any]) -> list[Row]:
         """Return rows of `run.SCORES`; ``task`` is the registry's task as plain values.
@@ -238,7 +243,7 @@ class PartialRun:
     def rows(self, table: str) -> list[Row]:
         """The rows of a table that are about the other units."""
         rows = read(self.data / f"{table}.parquet")
-        return [row for row in rows if row.get(self.unit) not in self.without]
+        return [row for row in rows if row.get(self.unit) not in self.left_out]
 
     def predictions_of(self, key: str, rows: Sequence[Row]) -> list[Row]:
         """The predictions for ``rows``, by the column ``key``."""
@@ -291,14 +296,14 @@ def _retrieval_scores(run: PartialRun, task: Mapping[str, Any]) -> list[Row]:
     for query, gains in full.judged.items():
         remaining_gains = {}
         for document, gain in gains.items():
-            if document not in run.without:
+            if document not in run.left_out:
                 remaining_gains[document] = gain
         judged[query] = remaining_gains
         if any(remaining_gains.values()):
             relevant.append(query)
     hits = []
     for row in run.predictions:
-        if row["document_id"] not in run.without:
+        if row["document_id"] not in run.left_out:
             hits.append(row)
     return retrieval.scores(iter(hits), replace(full, judged=judged), relevant)
 

@@ -12,6 +12,7 @@ from lextables.sources.entries import SAMPLE
 from lextables.tables.cells import Line, Place
 from lextables.tables.published import KINDS, Kind
 
+# {value of the config's ``models``: the models of a run}
 PANELS = {
     "sample": "the small models of the environment",
     "available": "the models available on this machine",
