@@ -104,11 +104,11 @@ def _models(mirrors: Sequence[Path]) -> str:
         local += 1
         if not isinstance(resolve(name, model, "available", folders, llm=""), Missing):
             present.append(name)
-    found = f"{len(present)} of {local} are here"
+    text = f"{len(present)} of {local} are here"
     if present:
-        found += f" ({', '.join(sorted(present))})"
+        text += f" ({', '.join(sorted(present))})"
     state = "ok" if len(present) == local else "missing"
-    return _line("models", state, f"{found}; --set models=paper downloads the others")
+    return _line("models", state, f"{text}; --set models=paper downloads the others")
 
 
 def _packages() -> str:

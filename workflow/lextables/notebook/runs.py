@@ -108,6 +108,7 @@ def scored_runs(
     what is raised.
     """
     papers = registry()
+    # The systems as rows of submitted predictions in a configuration.
     entries = []
     for row, files in systems.items():
         entries.append(_entry(row, name, files, format))
@@ -118,6 +119,7 @@ def scored_runs(
         raise BadInput(
             error.what, where="lextables", do="correct the argument"
         ) from None
+    # All files must fit the same data set.
     data_set_name = ""
     for extra in config.extra_predictions:
         where = f"lextables, {extra.name}"
@@ -128,6 +130,7 @@ def scored_runs(
         data_set_name = fitting_name
     built = data_set(data_set_name, data, folder)
     built.check_built()
+    # The runs that the pipeline would make of these rows, below a temporary folder.
     values = {**values, "data": built.data, "papers": [built.paper]}
     with (
         contextlib.chdir(built.folder),

@@ -61,12 +61,12 @@ def load(
     Raises `lextables.pipeline.errors.BadInput` for an unknown name, and for a data set
     that is not built or lacks a table, with the command that builds it.
     """
-    found = data_set(name, data, folder)
-    found.check_built()
+    built = data_set(name, data, folder)
+    built.check_built()
     frames = {}
-    for table in found.tables:
-        frame = read_table(found.path / f"{table}.parquet").to_pandas()
+    for table in built.tables:
+        frame = read_table(built.path / f"{table}.parquet").to_pandas()
         frame.attrs["data"] = data
-        frame.attrs["folder"] = str(found.path)
+        frame.attrs["folder"] = str(built.path)
         frames[table] = frame
     return frames

@@ -220,6 +220,7 @@ def gather(
     weights in the folders of their runs.
     """
     folders = {path.parent.name: path.parent for path in census}
+    # The data set at the top; an export without one of its name has that of the first.
     top = name if name in folders else next(iter(folders))
     sets = []
     for data_set in sorted(folders, key=lambda each: (each != top, each)):
@@ -235,6 +236,7 @@ def gather(
             ],
         )
         sets.append(published)
+    # The entry of a data set that has an export of its own.
     alone = about.publish.apart.get(name)
     return Export(
         name=name,

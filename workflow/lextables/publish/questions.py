@@ -79,6 +79,7 @@ def write(data_set: PublishedSet, folder: Path) -> list[Format]:
             needed.add(question.text)
             text = texts[question.text]
             orders = task["asking"]["orders"] if question.options else 1
+            # The second of two orders is the reverse one.
             for turned in (False, True)[:orders]:
                 _write_line(file, _row(template, question, text, turned))
     with (folder / "texts.jsonl").open("wb") as file:
@@ -105,7 +106,11 @@ def _write_line(file: BinaryIO, record: Row) -> None:
 
 
 def _row(template: Template, question: HarnessQuestion, text: str, turned: bool) -> Row:
-    """A question with its prompt, the options in reverse if ``turned``."""
+    """A row of questions.jsonl; the options are in reverse if ``turned``.
+
+    Its prompt is stored in the parts ``before`` and ``after`` the text, which several
+    questions share.
+    """
     fields = {**question.fields, "text": text}
     if question.options:
         options = list(question.options)
@@ -114,7 +119,7 @@ def _row(template: Template, question: HarnessQuestion, text: str, turned: bool)
     before = user.content
     after = ""
     shown = _shown(text)
-    if shown:
+    if shown:  # an empty text separates nothing
         before, _, after = user.content.partition(shown)
     return {
         "question_id": question.name,
@@ -210,7 +215,8 @@ def _clauses(data_set: PublishedSet) -> TextsAndQuestions:
     return texts, questions()
 
 
-# By kind of task.
+# {kind of task: function that returns the texts of a data set by their ids, and its
+# questions}
 READERS: Mapping[str, Callable[[PublishedSet], TextsAndQuestions]] = {
     "classification": _examples,
     "answers": _answers,

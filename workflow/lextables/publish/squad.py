@@ -105,15 +105,15 @@ def _write_nbests(
     contract.
     """
     folder.mkdir()
-    starts = {}
+    starts_in_contract = {}
     for row in _contracts(data_set):
         if row["contract_id"] in questions:
             words = _WORD.finditer(row["text"])
-            starts[row["contract_id"]] = [match.start() for match in words]
-    word_starts = {}
+            starts_in_contract[row["contract_id"]] = [match.start() for match in words]
+    word_starts = {}  # by question; the lists of a contract are the same object
     for contract, rows in questions.items():
         for row in rows:
-            word_starts[row["question_id"]] = starts[contract]
+            word_starts[row["question_id"]] = starts_in_contract[contract]
     for run in data_set.runs:
         _write_nbest(run, word_starts, folder / f"{run.name}.json")
     description = (
@@ -129,7 +129,7 @@ def _write_nbest(
 ) -> None:
     """Write one question per line.
 
-    ``word_starts`` are the first characters of the words of a test question's contract.
+    ``word_starts`` are {test question: the offset of each word of its contract}.
     """
     with path.open("wb") as file:
         separator = b"{"
@@ -143,7 +143,10 @@ def _write_nbest(
 
 
 def _predicted(row: Row, word_starts: list[int]) -> Row:
-    """A span of a question; the words at its ends distinguish repeated texts."""
+    """An entry of n-best JSON for a predicted span, which starts at -1 if it is empty.
+
+    The indices of its first and last word in the contract distinguish repeated texts.
+    """
     entry = {"text": row["released_text"], "probability": row["probability"]}
     for name in ("start_logit", "end_logit"):
         if not math.isnan(row[name]):  # a language model has no logits

@@ -91,6 +91,7 @@ def read_archive(raw: bytes) -> Contract:
 
 
 def _page(part: EmailMessage) -> bytes:
+    """Return a page in UTF-8, or as it is if its charset is unknown or wrong."""
     raw = part.get_payload(decode=True)
     if not isinstance(raw, bytes):
         return b""
@@ -132,8 +133,9 @@ def _first_contract(raw: bytes) -> tuple[list[str], exhibits.Document | None]:
     is_contract = exhibits.in_families(CONTRACTS)
     types: list[str] = []
     chosen = None
-    place = 0
+    place = 0  # of the chosen document's type in `types`
     for document in exhibits.documents(_lines(raw), lambda type_: True):
+        # The first document is replaced by the first contract only.
         is_better = chosen is None
         if chosen and is_contract(document.type):
             is_better = not is_contract(chosen.type)
@@ -147,6 +149,7 @@ def _first_contract(raw: bytes) -> tuple[list[str], exhibits.Document | None]:
 
 
 def _lines(raw: bytes) -> Iterator[bytes]:
+    """Yield the lines with their ends, which are line feeds only."""
     start = 0
     while start < len(raw):
         end = raw.find(b"\n", start) + 1 or len(raw)

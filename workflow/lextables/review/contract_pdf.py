@@ -28,12 +28,13 @@ from lextables.review.contract import LIMIT, Contract, too_long
 from lextables.review.readable import is_readable
 from lextables.sources.characters import plain, without_tags
 
-# A page with a picture and fewer own words has no text: they are a stamp.  Repeated
-# lines, such as an envelope number, are not its own, unless the page has as many words
-# as a page of text.
+# A page with a picture counts as a page without text if it has fewer own words than
+# MIN_WORDS, which may be a stamp.  Lines that are repeated on other pages, such as an
+# envelope number, are not its own.  A page of WORDS_OF_TEXT words or more has text.
 MIN_WORDS = 25
 WORDS_OF_TEXT = 40
-MIN_COPIES = 3  # pages that have a repeated line, and their share of all pages
+# A line is repeated if it is on so many pages, and on this share of all pages.
+MIN_COPIES = 3
 MIN_REPEATED = 0.5
 MIN_CURVES = 300  # letters that are drawn as curves; a logo or a signature has fewer
 # text rendering mode of the words that text recognition puts behind a picture
@@ -196,6 +197,9 @@ def _add_content(page: _Page, page_object: PageObject) -> None:
     is_recognised = False
 
     def look(operator: bytes, operands: Any, *_: Any) -> None:
+        """Note an operator of the content: `Do` draws a part, `Tr` sets how text is
+        shown.
+        """
         nonlocal is_recognised
         operators[operator] += 1
         if operator == b"Do":
@@ -249,6 +253,7 @@ def _add_annotation(page: _Page, annotation: DictionaryObject) -> None:
 
 def _add_value(page: _Page, widget: DictionaryObject) -> None:
     """Add what a form field on a page shows: typed text or a check mark."""
+    # A widget without a value shows that of the nearest field above it.
     field_ = widget
     depth = 1
     while "/V" not in field_ and "/Parent" in field_ and depth < MAX_DEPTH:

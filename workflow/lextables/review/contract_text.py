@@ -53,17 +53,21 @@ _REFUSED = {
 _KINDS = {".pdf": "a PDF", ".docx": "a Word file", ".docm": "a Word file"}
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
+# Elements with which a fragment of HTML begins.
 _BLOCK = (
     rb"(?:p|div|table|h[1-6]|font|center|ul|ol|pre|section|article|title|style|meta)"
 )
+# A PDF has its header at the start of a line, and maybe other lines before it.
 _PDF = re.compile(rb"^[^\S\n]*%PDF-\d", re.MULTILINE)
 _PAGE = re.compile(
     rb"^[^\S\n]*<(?:!doctype\s+html|html|body)\b", re.IGNORECASE | re.MULTILINE
 )
+# HTML without <html>: after comments a block element, and any end tag behind it.
 _FRAGMENT = re.compile(
     rb"(?:\s*+<!--.*?-->)*+\s*+<" + _BLOCK + rb"\b[^<>]*>.*</",
     re.IGNORECASE | re.DOTALL,
 )
+# A web archive begins with the header lines of an e-mail.
 _HEADER = re.compile(rb"\s*[A-Za-z-]+:[^\n]*\n")
 _MIME = re.compile(rb"^MIME-Version:", re.IGNORECASE | re.MULTILINE)
 _MIME_TYPE = re.compile(
@@ -148,6 +152,7 @@ def _read_inserted(data: bytes) -> Contract:
 
 
 def _read_text(data: bytes) -> Contract:
+    """Return the text of plain text, HTML, a web archive or an EDGAR submission."""
     if data.startswith(_UTF_16):
         data = _utf_8(data)
     for start, kind in _REFUSED.items():
@@ -176,6 +181,7 @@ def _reader(head: bytes) -> Callable[[bytes], Contract]:
 
 
 def _utf_8(data: bytes) -> bytes:
+    """Return text in UTF-16 or UTF-32, with a byte order mark, as UTF-8."""
     codec = "utf-32" if data.startswith(b"\xff\xfe\0\0") else "utf-16"
     try:
         return data.decode(codec).encode()

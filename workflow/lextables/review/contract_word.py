@@ -56,7 +56,7 @@ _UNREAD_TEXT = {
     "oMathPara": "formulas",
     "rt": "pronunciation guides",
 }
-# Elements that stand for content elsewhere.
+# Elements that stand for content elsewhere, with the name for it in the note.
 _UNREAD = {
     "headerReference": "headers",
     "footerReference": "footers",
@@ -78,7 +78,9 @@ _UNREAD = {
     "ddList": "drop-down fields",
     "pgNum": "page numbers",
 }
+# Noted only if the part to which they refer shows something.
 _STORIES = {"headerReference", "footerReference"}
+# Noted always; other elements of `_UNREAD` only if they refer to a part.
 _WITHOUT_REFERENCE = (
     "footnoteReference endnoteReference commentReference textpath checkBox ddList pgNum"
 ).split()
@@ -310,19 +312,26 @@ class _Reader:
     package: _Package
     read_part: Callable[[bytes], Contract]
     unread: Counter[str] = field(default_factory=Counter)
+    """{name of what is not read: its number}."""
     out: list[str] = field(default_factory=list)
-    # text boxes anchored in the open paragraph
+    """The text of the document, or of the open cell or text box."""
     boxes: list[str] = field(default_factory=list)
-    row: list[str] = field(default_factory=list)  # cells of the open row
+    """The texts of text boxes that are anchored in the open paragraph."""
+    row: list[str] = field(default_factory=list)
+    """The texts of the cells of the open row."""
     fields: list[_Field] = field(default_factory=list)
+    """The open fields, outermost first."""
     notes: list[str] = field(default_factory=list)
     parts: dict[str, Contract] = field(default_factory=dict)
-    # Open fields before whose separator the reader is, and whether a header or footer
-    # shows something.
+    """{inserted part: its text}."""
     instructions: int = 0
+    """The number of open fields whose separator is still to come."""
     shown_stories: dict[str, bool] = field(default_factory=dict)
+    """{part with a header or footer: whether it shows something}."""
     size: int = 0
+    """Characters that were written."""
     last_unread: str = ""
+    """The reason why the text just before is not read; "" if it is read."""
 
     def contract(self) -> Contract:
         """Return the text and the notes of the package."""
@@ -371,10 +380,10 @@ class _Reader:
         if is_shown:
             self._note(_UNREAD.get(name, f"the content of <{name}>"))
         place = place.left_out(_UNREAD_TEXT.get(name, f"text in <{name}>"))
-        # In drawings such text is a position or a size.
+        # The element's own text; in drawings it is a position or a size.
         if place.unread != DRAWING:
             self._text(element, place)
-        # Only drawings hold text boxes.
+        # Below it there may be text boxes, and more that is not read.
         self._children(element, place)
 
     def _invisible(self, element: Element, place: _Place) -> None:
@@ -476,7 +485,7 @@ class _Reader:
         self.row.append(self._apart(element, place))
 
     def _apart(self, element: Element, place: _Place) -> str:
-        """Return the text of an element's children."""
+        """Return the text of an element's children instead of adding it to `out`."""
         outer = self.out
         self.out = []
         self._children(element, place)

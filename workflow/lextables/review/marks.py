@@ -118,6 +118,8 @@ def count(
         rows_of[row["question_id"]].append(row)
     gold_questions = gold(questions, answers)
     place = {name: at for at, name in enumerate(gold_questions.question_ids)}
+    # The marks of all questions, and for each the place of its question and its
+    # confidence; -1 stands for a question that is not asked, which is an error below.
     nbest = []
     mark_questions = []
     mark_confidences = []
@@ -140,6 +142,7 @@ def count(
     groups = {ALL: np.ones(len(category), dtype=bool)}
     for name in gold_questions.category_names:
         groups[name] = category == name
+    # Count the marks of each category above each confidence.
     levels = [minimum, *(level for level in CONFIDENCES if level > minimum)]
     rows = []
     for name, inside in sorted(groups.items()):
@@ -151,8 +154,8 @@ def count(
 
 @dataclass(frozen=True)
 class _Marked:
-    """Arrays of the marks: the question's place and the confidence of each; and their
-    matches.
+    """Marks of all questions: arrays with the place of each mark's question and its
+    confidence, and the matches of annotated passages.
     """
 
     question: np.ndarray
@@ -160,8 +163,8 @@ class _Marked:
     matches: Matches
 
     def counts(self, inside: np.ndarray, above: float) -> Marks:
-        """Count the marks of more than this confidence in questions that are
-        ``inside``, a mask.
+        """Count the marks above a confidence in the questions for which the mask
+        ``inside`` is true.
         """
         matches = self.matches
         is_mark = inside[self.question] & (self.confidence > above)

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WindowCount:
-    """Numbers of windows: all, read, the limit for a question (None: no limit), and all
-    of a question.
-    """
+    """Numbers of windows of a contract, each with a question."""
 
     windows: int
     read: int
     most: int | None
+    """The limit of windows that are read for a question; None if there is none."""
     of_question: int
+    """All windows with one question."""
 
 
 def read_with_linear_model(
@@ -108,9 +108,9 @@ def read_with_fine_tuned_model(
     plain_text = plain(text)
     texts = {CONTRACT: plain_text.text}
     with TemporaryDirectory() as work:
-        contracts, questions, folder = (
-            Path(work) / name for name in ("contracts", "questions", "features")
-        )
+        contracts = Path(work) / "contracts"
+        questions = Path(work) / "questions"
+        folder = Path(work) / "features"
         pq.write_table(
             pa.table({"contract_id": [CONTRACT], "text": [plain_text.text]}), contracts
         )

@@ -23,7 +23,7 @@ from lextables.tasks.planner import WHOLE, Plan
 CONTRACT = "contract"  # id of the user's contract
 LINEAR = "linear"  # `kind` in a linear model's settings, and the condition of its run
 METRIC = "AUPR"  # decides which model is best
-# read from the run's folder
+# Files of a run's folder that a review reads.
 FILES = ("run.json", "predictions.parquet", "scores.parquet")
 READING = "reading"  # how contracts are cut into windows
 WEIGHTS = "weights"  # folder of weights in a run's folder
@@ -172,8 +172,8 @@ def _reads_windows(settings: Mapping[str, Any]) -> bool:
 def _can_review(settings: Mapping[str, Any]) -> bool:
     """Whether a model can review a contract.
 
-    Not linear models that mark whole sentences as parties (the evaluator accepts these)
-    or that need vectors.
+    Some linear models cannot: those that mark whole sentences as parties, because the
+    evaluator accepts these, and those that need vectors.
     """
     if _reads_windows(settings):
         return True
