@@ -21,6 +21,7 @@ PACKAGE = "workflow/lextables/"
 # Each entry is a subpackage by itself, as is each task and each paper.
 GROUPS = ("corpora", "papers", "tasks")
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+# Kinds of tokens that make no line of code; texts are among them for docstrings.
 NOT_CODE = {
     tokenize.COMMENT,
     tokenize.NL,
@@ -36,7 +37,9 @@ SHORTEST = 6  # lines of a function that is listed
 
 @dataclass(frozen=True)
 class Function:
-    """A function with its nodes for each line of code."""
+    """A function: its nodes for each line of code, the number of these lines, and its
+    file, line and name.
+    """
 
     density: float
     lines: int
@@ -58,26 +61,26 @@ def is_nested(comprehension: ast.AST) -> bool:
 
 def kinds(node: ast.AST) -> list[str]:
     """Return what a node is counted as, apart from being a node."""
-    found = []
+    names = []
     if isinstance(node, COMPREHENSIONS):
-        found.append("comprehensions")
+        names.append("comprehensions")
         if is_nested(node):
-            found.append("nested")
+            names.append("nested")
     elif isinstance(node, ast.IfExp):
-        found.append("ternaries")
+        names.append("ternaries")
     elif isinstance(node, ast.NamedExpr):
-        found.append("walrus")
+        names.append("walrus")
     elif isinstance(node, ast.AugAssign) and isinstance(node.op, ast.BitOr):
-        found.append("|=")
+        names.append("|=")
     elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
         if ast.unparse(node) in ("Mapping[str, Any]", "dict[str, Any]"):
-            found.append("dict[str, Any]")
+            names.append("dict[str, Any]")
     elif isinstance(node, ast.FunctionDef):
         arguments = node.args
         parameters = arguments.posonlyargs + arguments.args + arguments.kwonlyargs
         if len(parameters) >= MANY_PARAMETERS:
-            found.append("many parameters")
-    return found
+            names.append("many parameters")
+    return names
 
 
 def measure(source: str) -> Counter:
@@ -91,17 +94,18 @@ def measure(source: str) -> Counter:
 
 
 def functions(source: str, name: str) -> list[Function]:
-    """Return the functions of a file."""
+    """Return the functions of a file with `SHORTEST` or more lines."""
     lines = code_lines(source)
-    found = []
+    listed = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.FunctionDef):
-            own = lines & set(range(node.lineno, node.end_lineno + 1))
-            size = sum(len(list(ast.walk(statement))) for statement in node.body)
-            if len(own) >= SHORTEST:
+            own_lines = lines & set(range(node.lineno, node.end_lineno + 1))
+            number = len(own_lines)
+            nodes = sum(len(list(ast.walk(statement))) for statement in node.body)
+            if number >= SHORTEST:
                 place = f"{name}:{node.lineno} {node.name}"
-                found.append(Function(size / len(own), len(own), place))
-    return found
+                listed.append(Function(nodes / number, number, place))
+    return listed
 
 
 def subpackage(name: str) -> str:
@@ -139,9 +143,9 @@ def counts_by_part(sources: dict[str, str]) -> dict[str, Counter]:
         groups = [part(name)]
         if name.startswith(PACKAGE):
             groups.append(f"package: {subpackage(name)}")
-        of_file = measure(source)
+        file_counts = measure(source)
         for group in groups:
-            counts.setdefault(group, Counter()).update(of_file)
+            counts.setdefault(group, Counter()).update(file_counts)
     return counts
 
 
@@ -152,12 +156,12 @@ def main() -> None:
         print(
             f"{group:32}{row['nodes']:9} nodes{row['nodes'] / row['lines']:8.2f} a line"
         )
-    found = []
+    all_functions = []
     for name, source in sources.items():
-        found += functions(source, name)
-    found.sort(key=lambda function: -function.density)
+        all_functions += functions(source, name)
+    all_functions.sort(key=lambda function: -function.density)
     print("\nThe densest functions (nodes a line, lines):")
-    for function in found[:20]:
+    for function in all_functions[:20]:
         print(f"  {function.density:5.1f} {function.lines:4}  {function.place}")
 
 

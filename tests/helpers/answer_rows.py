@@ -62,10 +62,18 @@ def supported_option(document, question):
     """Return the index of the option that a document's text supports; a hash of both
     ids selects it.
     """
-    options = len(QUESTIONS[question][2])
-    return (
-        int(hashlib.sha256(f"{document}/{question}".encode()).hexdigest(), 16) % options
-    )
+    digest = hashlib.sha256(f"{document}/{question}".encode()).hexdigest()
+    _, _, options = QUESTIONS[question]
+    return int(digest, 16) % len(options)
+
+
+def paragraphs(document):
+    """Return the texts of a document: a statement for each question, between filler."""
+    first, *last = FILLER
+    statements = []
+    for question in sorted(QUESTIONS):
+        statements.append(STATEMENTS[question][supported_option(document, question)])
+    return [first, *statements, *last]
 
 
 def rows(documents=30, without_text=(), chosen=None):
@@ -76,54 +84,29 @@ def rows(documents=30, without_text=(), chosen=None):
     paragraphs.  ``chosen`` ({(document, question): options of each reader}) replaces
     these answers.
     """
-    names = [f"d{number:02}" for number in range(documents)]
     tables = {name: [] for name in TABLES}
     for question, (category, wording, options) in sorted(QUESTIONS.items()):
-        tables["questions"].append(
-            {
-                "question_id": question,
-                "category": category,
-                "question": wording,
-                "options": list(options),
-            }
-            | {"several": False}
-        )
-    for name in names:
-        texts = [
-            FILLER[0],
-            *(
-                STATEMENTS[question][supported_option(name, question)]
-                for question in sorted(QUESTIONS)
-            ),
-            *FILLER[1:],
-        ]
-        texts = [] if name in without_text else texts
-        tables["documents"].append({"document_id": name, "paragraphs": len(texts)})
-        tables["paragraphs"] += [
-            {
-                "document_id": name,
-                "paragraph_id": f"{name}/{place}",
-                "place": place,
-                "text": text,
-            }
-            for place, text in enumerate(texts)
-        ]
+        row = {"question_id": question, "category": category, "question": wording}
+        tables["questions"].append(row | {"options": list(options), "several": False})
+    for number in range(documents):
+        name = f"d{number:02}"
+        document = {"document_id": name}
+        texts = [] if name in without_text else paragraphs(name)
+        tables["documents"].append(document | {"paragraphs": len(texts)})
+        for place, text in enumerate(texts):
+            row = {"paragraph_id": f"{name}/{place}", "place": place, "text": text}
+            tables["paragraphs"].append(document | row)
+        # Paragraph 0 is filler, and paragraph 1 is about the first question.
         for place, question in enumerate(sorted(QUESTIONS), 1):
             option = supported_option(name, question)
             answers = (chosen or {}).get((name, question), [[option], [option]])
             for response, options in enumerate(answers):
-                key = {
-                    "document_id": name,
-                    "question_id": question,
-                    "response": response,
-                }
-                tables["responses"].append(
-                    key | {"reader_id": "r", "options": options, "confidence": None}
-                )
+                key = document | {"question_id": question, "response": response}
+                row = {"reader_id": "r", "options": options, "confidence": None}
+                tables["responses"].append(key | row)
                 if texts and STATEMENTS[question][option]:
-                    tables["highlights"].append(
-                        key | {"paragraph_id": f"{name}/{place}", "sentence": 0}
-                    )
+                    row = {"paragraph_id": f"{name}/{place}", "sentence": 0}
+                    tables["highlights"].append(key | row)
     return tables
 
 

@@ -19,12 +19,13 @@ def repeat_quickly(monkeypatch):
 def models(serve, folder):
     """Return a function that starts a server and returns its model and the server.
 
-    ``serve`` is the fixture, and answers are cached in ``folder``.
+    ``serve`` is the fixture, and answers are cached in ``folder``.  The function takes
+    the answer of the server, and settings of the model.
     """
 
-    def make(answer, **more):
+    def make(answer, **changes):
         server = serve(answer)
-        settings = {"model": "mine", "weights": "served", "api": server.base, **more}
+        settings = {"model": "mine", "weights": "served", "api": server.base, **changes}
         return open_language_model(settings, folder, Limits(), "cpu"), server
 
     return make

@@ -15,8 +15,8 @@ _ESCAPES = {
     "}": "-RCB-",
 }
 _WORDS = {tag: word for word, tag in _ESCAPES.items()}
-_BEHIND = {"", *", . ; : ? ! ) ] } % 's ’s ' ’ '' ” n't n’t".split()}
-_BEFORE = set("( [ { $ `` “ ‘".split())
+_NO_SPACE_BEFORE = {"", *", . ; : ? ! ) ] } % 's ’s ' ’ '' ” n't n’t".split()}
+_NO_SPACE_AFTER = set("( [ { $ `` “ ‘".split())
 
 
 def from_brackets(brackets: str, spaces: Sequence[str] | None = None) -> Tree:
@@ -26,20 +26,21 @@ def from_brackets(brackets: str, spaces: Sequence[str] | None = None) -> Tree:
     parse = nltk.Tree.fromstring(brackets)
     if spaces is None:
         words = [(_WORDS.get(word, word), tag) for word, tag in parse.pos()]
-        following = [*words[1:], ("", "")]
-        spaces = [
-            "" if _joined(*pair) else " " for pair in zip(words, following, strict=True)
-        ]
+        following_words = [*words[1:], ("", "")]
+        spaces = []  # behind each word
+        for word, following in zip(words, following_words, strict=True):
+            spaces.append("" if _joined(word, following) else " ")
     return from_nltk(parse, spaces)
 
 
 def _joined(first: tuple[str, str], second: tuple[str, str]) -> bool:
     """Return whether no space stands between two (word, tag)."""
-    (word, tag), (following, following_tag) = first, second
+    word, tag = first
+    following, following_tag = second
     return (
         "HYPH" in (tag, following_tag)
-        or following in _BEHIND
-        or word in _BEFORE
+        or following in _NO_SPACE_BEFORE
+        or word in _NO_SPACE_AFTER
         or (word.lower(), following) == ("can", "not")
     )
 

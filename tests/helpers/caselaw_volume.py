@@ -6,9 +6,6 @@ import io
 import json
 import lzma
 import zipfile
-from collections.abc import Sequence
-
-Opinion = tuple[str, Sequence[str]]
 
 
 def metadata(case_id, citation="", **changes):
@@ -40,7 +37,11 @@ def label(page, index=1):
 
 
 def html(*opinions, head=""):
-    """Return a case body from opinions whose paragraphs are already HTML."""
+    """Return a case body from opinions, (type, paragraphs).
+
+    A paragraph that begins with one of the tags in `_paragraph` is HTML, any other gets
+    the tag of a paragraph.
+    """
     articles = ""
     for kind, paragraphs in opinions:
         inner = "".join(map(_paragraph, paragraphs))

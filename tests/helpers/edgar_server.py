@@ -39,8 +39,10 @@ class Seen:
 
 
 class EdgarServer:
-    """Serves ``pages`` ({path below the base URL: content}); allows ``per_second``
-    requests in a second.
+    """Serves ``pages``, {path below the base URL: content}.
+
+    It allows ``per_second`` requests in a second.  With ``packs``, pages are compressed
+    for clients that accept it.
     """
 
     def __init__(self, pages, per_second, packs):
@@ -168,23 +170,14 @@ def small_quarter(year, number, filings):
     for n in range(filings):
         cik = 1000 + n
         accession = f"{n:010d}-{year % 100:02d}-{number:06d}"
-        rows.append(
-            row(
-                cik,
-                f"COMPANY {n} INC",
-                "8-K",
-                f"{year}-{month:02d}-{n % 27 + 1:02d}",
-                accession,
-            )
-        )
+        filed = f"{year}-{month:02d}-{n % 27 + 1:02d}"
+        rows.append(row(cik, f"COMPANY {n} INC", "8-K", filed, accession))
+        report = "<html><body><p>Current report</p></body></html>"
+        lease = f"<p>LEASE No. {n}</p><p>The parties agree.</p>"
         pages[submission_path(cik, accession)] = submission(
             accession,
-            document("8-K", 1, "<html><body><p>Current report</p></body></html>"),
-            document(
-                "EX-10.1",
-                2,
-                f"<html><body><p>LEASE No. {n}</p><p>The parties agree.</p></body></html>",
-            ),
+            document("8-K", 1, report),
+            document("EX-10.1", 2, f"<html><body>{lease}</body></html>"),
             document("EX-99.1", 3, "A press release."),
         )
     pages[f"edgar/full-index/{year}/QTR{number}/master.idx"] = index_page(rows)
@@ -196,10 +189,8 @@ CONTACT = "Jane Doe jane.doe@university.edu"
 
 def client(server, folder, tries=4):
     """Return a client of the server with a cache in ``folder``."""
-    pace, limits = (
-        Pace(folder / "pace", per_second=500),
-        Client(attempts=tries, first_wait=0.01),
-    )
+    pace = Pace(folder / "pace", per_second=500)
+    limits = Client(attempts=tries, first_wait=0.01)
     return Pages(CONTACT, folder / "pages", pace, base=server.base, client=limits)
 
 
@@ -208,6 +199,7 @@ def collect(quarter, pages, path, forms=("8-K",), exhibits=("EX-10",)):
     return contracts.collect(quarter, pages, path, forms=forms, exhibits=exhibits)
 
 
+# The program of `start_job`.
 JOB = """
 import sys
 from lextables.corpora.edgar.contracts import Quarter, collect
@@ -227,16 +219,9 @@ def start_job(server, folder, year, per_second=9):
     """Start a process that reads a line and then collects the first quarter of
     ``year``.
     """
+    arguments = [str(year), server.base, str(folder), str(per_second)]
     job = subprocess.Popen(
-        [
-            sys.executable,
-            "-c",
-            JOB,
-            str(year),
-            server.base,
-            str(folder),
-            str(per_second),
-        ],
+        [sys.executable, "-c", JOB, *arguments],
         env={
             "PYTHONPATH": str(Path(__file__).parents[2] / "workflow"),
             "PATH": "",

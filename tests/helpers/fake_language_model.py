@@ -42,16 +42,16 @@ class FakeModel:
         if self.weighs is None:
             return Weighed(None)
         probabilities = self.weighs(text_of(choice.prompt))
-        shares = (
-            probabilities.get(continuation, 0) for continuation in choice.continuations
-        )
-        return Weighed(
-            tuple(math.log(share) if share else -math.inf for share in shares)
-        )
+        logarithms = []
+        for continuation in choice.continuations:
+            share = probabilities.get(continuation, 0)
+            logarithms.append(math.log(share) if share else -math.inf)
+        return Weighed(tuple(logarithms))
 
     def write(self, requests):
-        self.written += [request.prompt for request in requests]
-        return [
-            Written(self.writes(text_of(request.prompt), request.seed))
-            for request in requests
-        ]
+        answers = []
+        for request in requests:
+            self.written.append(request.prompt)
+            text = self.writes(text_of(request.prompt), request.seed)
+            answers.append(Written(text))
+        return answers

@@ -25,6 +25,7 @@ import psutil
 from lextables.planning.job_server import JobServer, forget_package, forked
 
 ROOT = Path(__file__).parents[2]
+# Arguments that select this project's Snakefile, and its profile too.
 OURS = ("--snakefile", ROOT / "Snakefile")
 PIPELINE = (*OURS, "--workflow-profile", ROOT / "profiles/default", "--cores", 2)
 # Libraries that plans and jobs import.
@@ -48,7 +49,7 @@ PLANS = (
 # With it, torch's MKL adds in the same order on processors of all makers, so that the
 # stored values are equal.
 ENVIRONMENT = {"MKL_CBWR": "COMPATIBLE"}
-# Environment variable of the path of an `INTERPRETER`.
+# Environment variable with the path of the interpreter of a job server.
 PATH_NAME = "LEXTABLES_TEST_INTERPRETER"
 
 
@@ -152,6 +153,9 @@ def _started(package: str, interpreter: str, project: Path) -> subprocess.Popen:
 
 
 def _warm(project: Path | None) -> None:
+    """Import what a command line needs: Snakemake, libraries, and the package of
+    ``project``.
+    """
     from snakemake.cli import get_argument_parser
 
     get_argument_parser()  # imports Snakemake's plugins
@@ -187,13 +191,13 @@ def _run(
     file = os.open(printed, os.O_WRONLY | os.O_TRUNC | os.O_APPEND)
     files = (os.open(os.devnull, os.O_RDONLY), file, file)
 
-    def main() -> None:
+    def run_snakemake() -> None:
         from snakemake.cli import main
 
-        sys.executable = interpreter
+        sys.executable = interpreter  # Snakemake starts jobs with it
         main()
 
-    child = forked(main, files, folder, argv, os.environ | env)
+    child = forked(run_snakemake, files, folder, argv, os.environ | env)
     for opened in set(files):
         os.close(opened)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])

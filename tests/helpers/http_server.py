@@ -25,6 +25,8 @@ def answer(body=b"", *headers, status=200, length=None):
 
 
 class Handler(BaseHTTPRequestHandler):
+    """Sends what the server's ``respond`` returns."""
+
     disable_nagle_algorithm = True
 
     def do_GET(self):

@@ -20,7 +20,9 @@ from lextables.models.local_language_model import LocalLanguageModel
 
 @dataclass
 class Server:
-    """Base URL of a server, and the requests that it received, in order."""
+    """Base URL of a server, and the requests that it received, in order: (path,
+    headers, body).
+    """
 
     base: str = ""
     close: Callable[[], None] = lambda: None
@@ -56,14 +58,16 @@ def serving(
             except (BrokenPipeError, ConnectionResetError):
                 self.close_connection = True  # the client has disconnected
 
-    made = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    made.daemon_threads = True
-    threading.Thread(target=made.serve_forever, args=(0.01,), daemon=True).start()
-    server.base = f"http://127.0.0.1:{made.server_port}/v1"
+    http_server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    http_server.daemon_threads = True
+    serve = http_server.serve_forever
+    threading.Thread(target=serve, args=(0.01,), daemon=True).start()
+    server.base = f"http://127.0.0.1:{http_server.server_port}/v1"
 
     def close():
-        made.shutdown()
-        made.server_close()
+        http_server.shutdown()
+        http_server.server_close()
+        # A test may close the server before its end.
         server.close = lambda: None
 
     server.close = close
@@ -116,13 +120,17 @@ class Answers:
         reply(handler, 200, {"object": "answer", "choices": [answer], "usage": usage})
 
     def _likeliest(self, ids: list[int], top: int) -> list[tuple[str, float]]:
-        found = self._engine.after(ids, 0)
-        best = np.argsort(-found, kind="stable")[:top]
-        return [
-            (self._engine.text([int(token)]), float(found[token])) for token in best
-        ]
+        """Return the likeliest next tokens, with their log-probabilities."""
+        log_probabilities = self._engine.after(ids, 0)
+        best = np.argsort(-log_probabilities, kind="stable")[:top]
+        tokens = []
+        for token in best:
+            text = self._engine.text([int(token)])
+            tokens.append((text, float(log_probabilities[token])))
+        return tokens
 
     def _text(self, ids: list[int], tokens: int) -> str:
+        """Return the text that follows, always with the likeliest token."""
         answer: list[int] = []
         for _ in range(tokens):
             token = int(self._engine.after([*ids, *answer], 0).argmax())
@@ -132,6 +140,7 @@ class Answers:
         return self._engine.text(answer)
 
     def _completion(self, ids: list[int], body: dict) -> dict[str, Any]:
+        """Return an entry of ``choices``; log-probabilities are of its first token."""
         text = self._text(ids, body["max_tokens"])
         likeliest = None
         if body.get("logprobs"):

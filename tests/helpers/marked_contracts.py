@@ -29,7 +29,7 @@ CONTRACTS = Table(
     key=("contract_id",),
 )
 
-Place = tuple[str, int, int]
+Place = tuple[str, int, int]  # (contract, start, end) of an answer
 
 
 def tokenizer() -> PreTrainedTokenizerFast:
@@ -87,8 +87,9 @@ def data_set(
     spans = {}
     for name in splits:
         texts[name], place = contract(generator)
-        # The order of question ids differs from that of the contracts.
-        spans |= {f"{category}-{name}": (name, *place) for category in WORDINGS}
+        for category in WORDINGS:
+            # The order of question ids differs from that of the contracts.
+            spans[f"{category}-{name}"] = (name, *place)
     rows: dict[Table, list[dict[str, Any]]] = {
         CONTRACTS: [],
         QUESTIONS: [],
@@ -96,33 +97,24 @@ def data_set(
         EXAMPLES: [],
     }
     for name, split in splits.items():
-        rows[CONTRACTS].append(
-            {"contract_id": name, "split": split, "text": texts[name]}
-        )
+        row = {"contract_id": name, "split": split, "text": texts[name]}
+        rows[CONTRACTS].append(row)
     for question, (name, start, end) in sorted(spans.items()):
-        category = question.partition("-")[0]
+        category, _, _ = question.partition("-")
+        split = splits[name]
         asked = {"question_id": question, "contract_id": name, "category": category}
-        about = {
-            "question": WORDINGS[category],
-            "split": splits[name],
-            "answers": int(start >= 0),
-        }
-        rows[QUESTIONS].append(asked | about)
-        if start >= 0:
-            answer = {
-                "index": 0,
-                "text": texts[name][start:end],
-                "start": start,
-                "end": end,
-            }
-            rows[ANSWERS].append({"question_id": question} | answer)
-        if splits[name] != "test":
-            rows[EXAMPLES].append(
-                asked | {"example_id": question, "start": start, "end": end}
-            )
+        place = {"start": start, "end": end}
+        has_answer = start >= 0
+        row = {"question": WORDINGS[category], "split": split}
+        rows[QUESTIONS].append(asked | row | {"answers": int(has_answer)})
+        if has_answer:
+            row = {"question_id": question, "index": 0, "text": texts[name][start:end]}
+            rows[ANSWERS].append(row | place)
+        if split != "test":
+            rows[EXAMPLES].append(asked | {"example_id": question} | place)
     folder.mkdir(parents=True, exist_ok=True)
-    for table, found in rows.items():
-        write(table, found, folder / f"{table.name}.parquet")
+    for table, table_rows in rows.items():
+        write(table, table_rows, folder / f"{table.name}.parquet")
     return texts, spans
 
 
@@ -132,15 +124,13 @@ def features(
     """Write ``count`` training contracts and their windows to ``folder``; return the
     same as `data_set`.
     """
-    found = data_set(
-        folder, {f"c{number:03d}": "train" for number in range(count)}, seed
-    )
-    contracts, examples = (
-        folder / f"{table.name}.parquet" for table in (CONTRACTS, EXAMPLES)
-    )
+    splits = {f"c{number:03d}": "train" for number in range(count)}
+    texts, spans = data_set(folder, splits, seed)
+    contracts = folder / f"{CONTRACTS.name}.parquet"
+    examples = folder / f"{EXAMPLES.name}.parquet"
     source = WindowSource(contracts, examples, WORDINGS)
     write_features(source, folder, tokenizer(), WINDOWS, shards=2)
-    return found
+    return texts, spans
 
 
 def weights(model: torch.nn.Module) -> dict[str, torch.Tensor]:

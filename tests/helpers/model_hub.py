@@ -12,9 +12,24 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 REVISION = "a" * 40
 FILES = {"config.json": b'{"model_type": "bert"}', "weights.bin": b"not wanted"}
-ASKED: list[str] = []
+ASKED: list[str] = []  # method and path of each request
 _ABOUT = re.compile(r"/api/models/([^/]+/[^/]+)(?:/(?:revision|tree)/([0-9a-f]{40}))?")
 _FILE = re.compile(r"/[^/]+/[^/]+/resolve/([0-9a-f]{40})/(.+)")
+
+
+def tree():
+    """The hub's list of the files of a repository."""
+    entries = []
+    for name, content in FILES.items():
+        entry = {"type": "file", "path": name, "size": len(content), "oid": "0" * 40}
+        entries.append(entry)
+    return entries
+
+
+def record(repository, revision):
+    """The hub's description of a repository."""
+    siblings = [{"rfilename": name} for name in FILES]
+    return {"id": repository, "sha": revision or REVISION, "siblings": siblings}
 
 
 class Hub(BaseHTTPRequestHandler):
@@ -27,23 +42,20 @@ class Hub(BaseHTTPRequestHandler):
     def answer(self, body):
         ASKED.append(f"{self.command} {self.path}")
         path = self.path.split("?")[0]
+        about = _ABOUT.match(path)
+        file = _FILE.match(path)
         if "org/none" in path:
             self.send(404, b"", body, {})
-        elif found := _ABOUT.match(path):
-            siblings = [{"rfilename": file} for file in FILES]
-            tree = [
-                {"type": "file", "path": f, "size": len(c), "oid": "0" * 40}
-                for f, c in FILES.items()
-            ]
-            about = {"id": found[1], "sha": found[2] or REVISION, "siblings": siblings}
-            content = json.dumps(tree if "/tree/" in path else about).encode()
+        elif about:
+            repository, revision = about.groups()
+            answer = tree() if "/tree/" in path else record(repository, revision)
+            content = json.dumps(answer).encode()
             self.send(200, content, body, {"Content-Type": "application/json"})
-        elif (found := _FILE.match(path)) and found[2] in FILES:
-            content = FILES[found[2]]
-            etag = hashlib.sha1(content).hexdigest()
-            self.send(
-                200, content, body, {"ETag": f'"{etag}"', "X-Repo-Commit": found[1]}
-            )
+        elif file and file[2] in FILES:
+            revision, name = file.groups()
+            etag = hashlib.sha1(FILES[name]).hexdigest()
+            headers = {"ETag": f'"{etag}"', "X-Repo-Commit": revision}
+            self.send(200, FILES[name], body, headers)
         else:
             self.send(404, b"", body, {})
 

@@ -14,22 +14,19 @@ def encode(texts):
     direction.
     """
     vectors = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
-    for at, text in enumerate(texts):
+    for vector, text in zip(vectors, texts, strict=True):
         for word in text.lower().split():
             seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:4], "big")
-            vectors[at] += (
-                np.random.default_rng(seed)
-                .standard_normal(DIMENSIONS)
-                .astype(np.float32)
-            )
+            direction = np.random.default_rng(seed).standard_normal(DIMENSIONS)
+            vector += direction.astype(np.float32)
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
 def opinion(case_id, text, place="Ohio", kind="majority", majorities=1, position=0):
-    plain = dict.fromkeys(
-        ["name", "name_abbreviation", "court", "date", "reporter", "volume"], "x"
-    )
-    plain |= {
+    """Return a row of opinions, whose other columns have the same values in all."""
+    names = ("name", "name_abbreviation", "court", "date", "reporter", "volume")
+    same = dict.fromkeys(names, "x")
+    same |= {
         "first_page": "1",
         "last_page": "2",
         "author": "",
@@ -37,7 +34,7 @@ def opinion(case_id, text, place="Ohio", kind="majority", majorities=1, position
         "pages": [],
         "body_end": 0,
     }
-    return plain | {
+    return same | {
         "opinion_id": f"{case_id}-{position}",
         "case_id": case_id,
         "position": position,
@@ -51,6 +48,7 @@ def opinion(case_id, text, place="Ohio", kind="majority", majorities=1, position
 def example(
     example_id, cited, hypothesis, label="entail", citing=900, place="Ohio", **changed
 ):
+    """Return a row of examples about the cases ``citing`` and ``cited``."""
     return {
         "example_id": example_id,
         "citing_case_id": citing,
@@ -76,6 +74,7 @@ def example(
 
 
 def long_premise(case_id, text, tokens=3, closing=1):
+    """Return a row of long premises."""
     return {
         "case_id": case_id,
         "opinion_id": f"{case_id}-0",

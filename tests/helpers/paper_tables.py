@@ -14,6 +14,7 @@ from lextables.tables.cells import build
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import load
 
+# Fields of a planned row that most tests leave as they are.
 ROW = {
     "additional": False,
     "parameters": 1,
@@ -86,14 +87,15 @@ class PaperTables:
         return list(dict.fromkeys(cell.row for cell in cells))
 
     def inputs(self, data, table, *systems, **more):
+        """The inputs of a table with these planned rows; ``more`` are other fields."""
         printed = [cell for cell in self.printed if cell.table == table]
         settings = {"paper": self.paper, "name": table, "root": data} | more
         return Inputs(data, rows=systems, published=printed, **settings)
 
     def cells(self, data, table, *systems, **more):
         """{(row, column): cell}."""
-        found = self.module.cells(table, self.inputs(data, table, *systems, **more))
-        return {(cell.row, cell.column): cell for cell in found}
+        cells = self.module.cells(table, self.inputs(data, table, *systems, **more))
+        return {(cell.row, cell.column): cell for cell in cells}
 
     def lines(self, data, table, *systems, comparable=False, **more):
         """{(row, column): line} of the table with its published cells."""

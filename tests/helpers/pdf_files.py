@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+# Numbers of objects: 1 and 2 are the catalog and the page tree, and each page has two.
 FONT = 3
 PICTURE = 4
 FIRST_PAGE = 100
@@ -40,8 +41,10 @@ def pdf(
     objects: Mapping[int, str] | None = None,
     count: int | None = None,
 ) -> bytes:
-    """Return a PDF; ``root`` are entries of its catalog, ``objects`` have numbers from
-    5 to 99.
+    """Return a PDF; ``root`` are entries of its catalog, and ``objects`` have numbers
+    from 5 to 99, or replace others.
+
+    ``count`` is the stated number of pages, by default the real one.
     """
     bodies = {
         FONT: HELVETICA,
@@ -53,7 +56,7 @@ def pdf(
     }
     kids = []
     for number, page in enumerate(pages):
-        at = FIRST_PAGE + 2 * number
+        at = FIRST_PAGE + 2 * number  # the page, followed by its content
         shown = "".join(f"({line}) Tj T*\n" for line in page.lines)
         bodies[at] = (
             f"<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents {at + 1} 0 R"
@@ -78,10 +81,8 @@ def pdf(
     for number in range(1, max(bodies) + 1):
         used = "n" if number in offsets else "f"
         out += f"{offsets.get(number, 0):010} 00000 {used} \n".encode()
-    return (
-        out
-        + f"trailer<</Size {max(bodies) + 1}/Root 1 0 R>>\nstartxref\n{start}\n%%EOF\n".encode()
-    )
+    trailer = f"<</Size {max(bodies) + 1}/Root 1 0 R>>"
+    return out + f"trailer{trailer}\nstartxref\n{start}\n%%EOF\n".encode()
 
 
 def stream(entries: str, content: str) -> str:

@@ -16,23 +16,23 @@ MODELS = load_models(ROOT / "resources/models.yaml")
 def read(
     paper: str, name: str, folder: Path = SAMPLE, files=None, variants=None, **given
 ) -> Rows:
-    """Read the data set ``name``; ``files`` and ``given`` replace registered values."""
+    """Read the data set ``name`` from the sample, or from a mirror in ``folder``.
+
+    ``files`` {kind: paths} and ``given`` replace registered values; ``variants`` are
+    {kind: variant}.
+    """
     entry = packages.load(ROOT / f"resources/papers/{paper}.yaml")
     keys = entry.model_dump(mode="json") | given
     data = entry.data[name]
     registered = data.named([] if folder == SAMPLE else [folder])
-    paths = {
-        kind: [folder / file for file in several]
-        for kind, several in registered.items()
-    }
+    paths = {}
+    for kind, names in registered.items():
+        paths[kind] = [folder / file for file in names]
+    paths |= files or {}
     facts = {fact: ROOT / "resources/facts" / file for fact, file in data.facts.items()}
-    chosen = Published(
-        paths | (files or {}),
-        facts,
-        {key: keys[key] for key in data.given},
-        variants or {},
-    )
-    return modules.module(paper, "raw").read(name, chosen)
+    settings = {key: keys[key] for key in data.given}
+    published = Published(paths, facts, settings, variants or {})
+    return modules.module(paper, "raw").read(name, published)
 
 
 def written(paper: str, name: str, folder: Path, rows: Rows, variant: str = "sample"):
@@ -48,9 +48,8 @@ def written(paper: str, name: str, folder: Path, rows: Rows, variant: str = "sam
 
 def context(paper: str, gpu: bool = False, root: Path = ROOT, **config) -> Context:
     """Return the `Context` for planning the paper with this configuration."""
-    return Context(
-        load_config({"papers": paper} | config, [paper], ROOT), MODELS, root, gpu
-    )
+    values = {"papers": paper} | config
+    return Context(load_config(values, [paper], ROOT), MODELS, root, gpu)
 
 
 def with_models(folder: Path, *names: str) -> dict[str, str]:

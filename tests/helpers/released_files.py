@@ -14,6 +14,7 @@ from unittest.mock import patch
 import numpy as np
 import pandas  # noqa: F401  # imported before its modules are replaced
 
+# Modules whose names are in the pickles.
 NAMES = (
     "numpy.core.multiarray",
     "numpy.core.numeric",
@@ -45,17 +46,25 @@ def old_pandas():
 
 
 def _classes():
-    module = {}
+    """Return the classes of `old_pandas`, whose modules replace those of ``NAMES``.
+
+    Pickle stores a class or function by its name, which it looks up in these modules.
+    """
+    modules = {}
     for name in NAMES:
-        module[name] = types.ModuleType(name)
-        sys.modules[name] = module[name]
+        modules[name] = types.ModuleType(name)
+        sys.modules[name] = modules[name]
 
     def put(name, thing):
-        at, _, own = name.rpartition(".")
-        thing.__module__, thing.__qualname__, thing.__name__ = at, own, own
-        setattr(module[at], own, thing)
+        """Give a class or function this name, and its place in the module."""
+        module, _, own_name = name.rpartition(".")
+        thing.__module__ = module
+        thing.__qualname__ = own_name
+        thing.__name__ = own_name
+        setattr(modules[module], own_name, thing)
         return thing
 
+    # Only names and structure are pickled, so these functions do nothing.
     reconstruct = put("numpy.core.multiarray._reconstruct", lambda *parts: None)
     from_buffer = put("numpy.core.numeric._frombuffer", lambda *parts: None)
     scalar = put("numpy.core.multiarray.scalar", lambda *parts: None)
@@ -63,6 +72,7 @@ def _classes():
     index = put("pandas.core.indexes.base.Index", type("Index", (), {}))
     ints = put("pandas.core.indexes.numeric.Int64Index", type("Int64Index", (), {}))
     ranges = put("pandas.core.indexes.range.RangeIndex", type("RangeIndex", (), {}))
+    # Classes whose instances are pickled as a new object with a state.
     stated = {
         "__init__": lambda self, state: vars(self).update(state=state),
         "__getstate__": lambda self: self.state,
@@ -79,6 +89,8 @@ def _classes():
     )
 
     class Array:
+        """An array, pickled as numpy 1.19 does; ``buffered`` as with protocol 5."""
+
         def __init__(self, array, buffered=False):
             self.array = array
             self.buffered = buffered
@@ -96,6 +108,8 @@ def _classes():
             )
 
     class Value:
+        """A scalar of numpy."""
+
         def __init__(self, value):
             self.value = value
 
@@ -103,6 +117,7 @@ def _classes():
             return scalar, (self.value.dtype, self.value.tobytes())
 
     def make_frame(columns, blocks, rows):
+        """Return a frame; ``blocks`` are (values of some columns, their places)."""
         labels = Calls(
             new_index,
             index,
@@ -172,6 +187,7 @@ def twin_rows(index, label=0, **changes):
 
 
 def page(number, markup):
+    """Return the mark of a page."""
     if markup == "xml":
         return f'<page-number label="{number}">*{number}</page-number>'
     attributes = f'id="p{number}" href="#p{number}" data-label="{number}" data-citation-index="1"'
@@ -196,73 +212,68 @@ DISSENT = ("dissent", "Doe, J.", "I would affirm.")
 def body(*opinions, markup="html", note=""):
     """Return the body of a case in the layout of static.case.law or of the bulk
     export.
+
+    ``opinions`` are (type, author, *paragraphs); ``¶12¶`` in a paragraph is the mark of
+    page 12.  Each opinion has the footnote ``note``, if it is not empty.
     """
-    html = markup == "html"
-    parts = []
+    content = ""
     for kind, author, *paragraphs in opinions:
-        lines = [
-            f'<p class="author" id="a">{author}</p>'
-            if html
-            else f'<author id="a">{author}</author>'
-        ]
-        for text in paragraphs:
-            pieces = [
-                page(piece, markup) if at % 2 else piece
-                for at, piece in enumerate(text.split("¶"))
-            ]
-            lines.append(f'<p id="b">{"".join(pieces)}</p>')
-        anchor = '<a href="#ref_footnote_1_1">1</a>\n      ' if html else ""
-        tag = (
-            ('aside data-label="1" class="footnote" id="f"', "aside")
-            if html
-            else ('footnote label="1"', "footnote")
-        )
-        lines += (
-            [f"<{tag[0]}>\n      {anchor}<p>{note}</p>\n    </{tag[1]}>"]
-            if note
-            else []
-        )
-        tag = (
-            (f'article class="opinion" data-type="{kind}"', "article")
-            if html
-            else (f'opinion type="{kind}"', "opinion")
-        )
-        parts.append(
-            f"  <{tag[0]}>\n"
-            + "".join(f"    {line}\n" for line in lines)
-            + f"  </{tag[1]}>\n"
-        )
-    opening = (
-        '<section class="casebody">\n  <section class="head-matter">\n  </section>\n'
-    )
-    return (
-        opening + "".join(parts) + "</section>\n"
-        if html
-        else f"<casebody>\n{''.join(parts)}</casebody>\n"
-    )
+        content += _opinion(kind, author, paragraphs, markup, note)
+    if markup == "xml":
+        return f"<casebody>\n{content}</casebody>\n"
+    head = '  <section class="head-matter">\n  </section>\n'
+    return f'<section class="casebody">\n{head}{content}</section>\n'
+
+
+def _opinion(kind, author, paragraphs, markup, note):
+    """Return the element of an opinion."""
+    is_html = markup == "html"
+    lines = [f'<author id="a">{author}</author>']
+    if is_html:
+        lines = [f'<p class="author" id="a">{author}</p>']
+    for paragraph in paragraphs:
+        text = ""
+        for place, piece in enumerate(paragraph.split("¶")):
+            text += page(piece, markup) if place % 2 else piece
+        lines.append(f'<p id="b">{text}</p>')
+    if note:
+        lines.append(_footnote(note, is_html))
+    content = "".join(f"    {line}\n" for line in lines)
+    if is_html:
+        opening = f'<article class="opinion" data-type="{kind}">'
+        return f"  {opening}\n{content}  </article>\n"
+    return f'  <opinion type="{kind}">\n{content}  </opinion>\n'
+
+
+def _footnote(note, is_html):
+    """Return the element of a footnote; that of HTML begins with a link."""
+    text = f"<p>{note}</p>\n    "
+    if is_html:
+        link = '<a href="#ref_footnote_1_1">1</a>'
+        opening = '<aside data-label="1" class="footnote" id="f">'
+        return f"{opening}\n      {link}\n      {text}</aside>"
+    return f'<footnote label="1">\n      {text}</footnote>'
 
 
 def write_ids(path, rows):
     """Write the ID file with ``rows`` (`id_row`); columns may be missing."""
-    values = np.empty((len(rows[0]), len(rows)), dtype=object)
-    for at, column in enumerate(rows[0]):
-        values[at] = [row[column] for row in rows]
+    columns = list(rows[0])
+    values = np.empty((len(columns), len(rows)), dtype=object)
+    for place, column in enumerate(columns):
+        values[place] = [row[column] for row in rows]
     with old_pandas() as old:
-        blocks = [(old.Array(values), slice(0, len(rows[0]), 1))]
-        frame = pickle.dumps(
-            old.frame(list(rows[0]), blocks, old.range_index(len(rows))), 5
-        )
+        blocks = [(old.Array(values), slice(0, len(columns), 1))]
+        frame = old.frame(columns, blocks, old.range_index(len(rows)))
+        pickled = pickle.dumps(frame, protocol=5)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(lzma.compress(frame))
+    path.write_bytes(lzma.compress(pickled))
     return path
 
 
 def write_masks(path, long, short):
     """Write the filter file with the digits of all long and of all short premises."""
-    masks = {"long": long, "short": short}
-    path.write_bytes(
-        pickle.dumps(
-            {name: base64.b64encode(of.encode()) for name, of in masks.items()}
-        )
-    )
+    masks = {}
+    for name, digits in (("long", long), ("short", short)):
+        masks[name] = base64.b64encode(digits.encode())
+    path.write_bytes(pickle.dumps(masks))
     return path

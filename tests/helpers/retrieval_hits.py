@@ -1,7 +1,5 @@
 """Rankings in tests of retrieval, and gensim's Okapi BM25 as an oracle."""
 
-from itertools import repeat
-
 from gensim.corpora import Dictionary
 from gensim.models import OkapiBM25Model
 
@@ -20,11 +18,13 @@ def documents(hits):
 
 
 def store(hits, path):
-    """Write a run's predictions of {query: documents, best first}; return the path."""
-    ranking = {
-        query: list(zip(of, repeat(0.0), strict=False)) for query, of in hits.items()
-    }
-    write(PREDICTIONS, prediction_rows(ranking), path)
+    """Write a run's predictions of {query: documents, best first}, all with the score
+    0; return the path.
+    """
+    rankings = {}
+    for query, ranked in hits.items():
+        rankings[query] = [(document, 0.0) for document in ranked]
+    write(PREDICTIONS, prediction_rows(rankings), path)
     return path
 
 
@@ -33,9 +33,9 @@ def gensim_scores(query, texts):
     tokens = [text.split() for text in texts]
     dictionary = Dictionary(tokens)
     model = OkapiBM25Model(dictionary=dictionary)
-    asked = dict(dictionary.doc2bow(query.split()))
+    counts = dict(dictionary.doc2bow(query.split()))  # of the words of the query
     scores = []
     for words in tokens:
         weights = dict(model[dictionary.doc2bow(words)])
-        scores.append(sum(weights[word] * asked.get(word, 0) for word in weights))
+        scores.append(sum(weights[word] * counts.get(word, 0) for word in weights))
     return scores

@@ -10,6 +10,7 @@ import pytest
 
 CHROMIUM = Path("/usr/bin/chromium")
 SCREENS = ((1280, "light"), (390, "dark"), (1280, "dark"), (390, "light"))
+MAX_STOPS = 120  # of the Tab key on a page
 # Number of visible elements that the Tab key reaches.
 STOPS = """[...document.querySelectorAll('a[href], button, input, select, summary, [tabindex="0"]')]
     .filter(shown => shown.checkVisibility({contentVisibilityAuto: true, visibilityProperty: true})).length"""
@@ -66,7 +67,7 @@ def faults(
     axe = pytest.importorskip(
         "axe_core_python.sync_playwright", reason="axe-core is not installed"
     ).Axe()
-    found = []
+    messages = []
     with opened(chromium, page) as (shown, errors):
         for width, scheme in screens:
             shown.set_viewport_size({"width": width, "height": 900})
@@ -77,10 +78,10 @@ def faults(
             ]
             if shown.evaluate("document.documentElement.scrollWidth > innerWidth"):
                 errors.append("the page scrolls sideways")
-            if (stops := shown.evaluate(STOPS)) > 120:
+            stops = shown.evaluate(STOPS)
+            if stops > MAX_STOPS:
                 errors.append(f"{stops} stops of the Tab key")
-            found += [
-                f"{page.name}, {width} pixels, {scheme}: {error}" for error in errors
-            ]
+            for error in errors:
+                messages.append(f"{page.name}, {width} pixels, {scheme}: {error}")
             errors.clear()
-    return found
+    return messages

@@ -47,22 +47,22 @@ def pages(site: Path) -> list[Path]:
 
 def faults(site: Path) -> list[str]:
     """Return messages about all errors of a site's pages."""
-    found = []
+    messages = []
     ids = {page: set(read(page).ids) for page in pages(site)}
     for page in ids:
         reading = read(page)
         name = page.relative_to(site).as_posix()
         if len(reading.ids) != len(ids[page]):
-            found.append(f"{name}: a repeated id")
+            messages.append(f"{name}: a repeated id")
         for address in (*reading.links, *reading.loaded):
             parts = urlsplit(address)
-            place = (
-                (page.parent / unquote(parts.path)).resolve() if parts.path else page
-            )
+            place = page
+            if parts.path:
+                place = (page.parent / unquote(parts.path)).resolve()
             if parts.scheme or parts.netloc:
-                found.append(f"{name}: {address} is on a network")
+                messages.append(f"{name}: {address} is on a network")
             elif not place.exists():
-                found.append(f"{name}: {address} does not exist")
+                messages.append(f"{name}: {address} does not exist")
             elif parts.fragment and unquote(parts.fragment) not in ids.get(place, ()):
-                found.append(f"{name}: {address} has no target in the page")
-    return found
+                messages.append(f"{name}: {address} has no target in the page")
+    return messages

@@ -107,7 +107,9 @@ def printed_queries() -> list[PublishedCell]:
 
 
 def write_results(root: Path, source: dict | None = None) -> Path:
-    """Write the paper's registry, data, tables and runs to ``root``, and return it."""
+    """Write the paper's registry, data, tables and runs to ``root``, and return it;
+    ``source`` replaces keys of `SOURCE`.
+    """
     source = SOURCE | (source or {})
     comparable = source["comparable"]
     root.mkdir(exist_ok=True)
@@ -170,10 +172,13 @@ def write_results(root: Path, source: dict | None = None) -> Path:
             "validation": [{"learning_rate": 1e-4, "validation NDCG@10": 0.25}],
         }
         _write_run(root / f"{RUN}/seed{k}", record)
-    other = {"weights": f"results/{RUN}/seed0/weights", "of": "runs/a/b/gone/c/seed0"}
+    settings = {
+        "weights": f"results/{RUN}/seed0/weights",
+        "of": "runs/a/b/gone/c/seed0",
+    }
     asked = {"requests": 57, "ties": 3}
-    by = {"version": "0.1.0", "commit": "0123456789abcdef", "modified": True}
-    record = {"settings": other, "asked": asked, "lextables": by}
+    made_by = {"version": "0.1.0", "commit": "0123456789abcdef", "modified": True}
+    record = {"settings": settings, "asked": asked, "lextables": made_by}
     _write_run(root / f"{READER}/seed0", record)
     record = {
         "settings": {"content": f"sha256:{'0123456789ab' * 5}"},
@@ -200,7 +205,7 @@ def _write_run(folder: Path, record: dict) -> None:
 
 
 def material(root: Path, config: dict | None = None, **more) -> site.Material:
-    """Return the content of the site of these results."""
+    """Return the content of the site of these results; ``more`` replaces fields."""
     kinds = first_kinds([*printed_scores(), *printed_queries()])
     part = results.read_part("acord", root / "acord.yaml", root, kinds=kinds)
     runs = [results.read_run(path) for path in sorted(root.glob("runs/**/run.json"))]
@@ -252,9 +257,9 @@ def material(root: Path, config: dict | None = None, **more) -> site.Material:
         leaderboard.Benchmark("acord", "ACORD", "table_c1", "loss", rows, lower=True),
         leaderboard.Benchmark("acord", "ACORD", "table9", "F1", rows, data_note=note),
     ]
-    found = {
-        "config": {"data": "release", "models": "available", "papers": ["acord"]}
-        | (config or {}),
+    default = {"data": "release", "models": "available", "papers": ["acord"]}
+    content = {
+        "config": default | (config or {}),
         "root": root.as_posix(),
         "parts": [part],
         "runs": runs,
@@ -267,4 +272,4 @@ def material(root: Path, config: dict | None = None, **more) -> site.Material:
         "made_by": "0.2.0",
         "date": "2026-01-02",
     }
-    return site.Material(**found | more)
+    return site.Material(**content | more)

@@ -77,12 +77,12 @@ def missing() -> str:
     """Return the reason why SLURM cannot be started on this machine; empty if it
     can.
     """
-    if names := [name for name in PROGRAMS if not shutil.which(name, path=SEARCH)]:
-        return f"there is no {names[0]} here (apt-get install munge slurmctld slurmd slurm-client)"
-    with suppress(OSError):
-        if os.geteuid() == 0 and socket.gethostbyname(socket.gethostname()).startswith(
-            "127."
-        ):
+    for name in PROGRAMS:
+        if not shutil.which(name, path=SEARCH):
+            return f"there is no {name} here (apt-get install munge slurmctld slurmd slurm-client)"
+    with suppress(OSError):  # the name of the host has no address
+        address = socket.gethostbyname(socket.gethostname())
+        if os.geteuid() == 0 and address.startswith("127."):
             return ""
     return "SLURM's daemons need root, and a host name of the loopback interface"
 
@@ -113,6 +113,7 @@ def running(folder: Path) -> Iterator[Cluster]:
 
 
 def configure(folder: Path) -> None:
+    """Write keys and configuration files into ``folder``, with two free ports."""
     for name in ("state", "spool", "bin"):
         (folder / name).mkdir(parents=True)
     folder.chmod(0o755)  # munged rejects folders that others may write to
@@ -148,7 +149,8 @@ def until(condition: Callable[[], object], seconds: float = 200) -> object:
     end = time.monotonic() + seconds
     while True:
         with suppress(subprocess.SubprocessError):  # daemons that are still starting
-            if value := condition():
+            value = condition()
+            if value:
                 return value
         assert time.monotonic() < end
         time.sleep(0.2)

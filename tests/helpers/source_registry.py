@@ -13,8 +13,8 @@ TEXTS = {
 
 
 def registry(folder, source, files):
-    """The loaded registry of a source with these files, {name: entry}; values of None
-    are left out.
+    """Return the loaded registry of a source with these files, {name: entry}; values of
+    None are left out.
     """
     entries = {}
     for name, entry in files.items():

@@ -54,19 +54,20 @@ class AnyScore(dict):
 
 @cached_property
 def any_scores(inputs: Inputs) -> dict[str, AnyScore]:
-    """In place of `Inputs.scores`."""
+    """A property in place of `Inputs.scores`."""
     return {folder: AnyScore(folder) for folder in folders(inputs.rows)}
 
 
+# Without this, a property that is set on a finished class does not know its name.
 any_scores.__set_name__(Inputs, "scores")
 
 
 def folders(rows: list[dict[str, Any]]) -> set[str]:
     """Return the folders of the runs of rows."""
-    found: set[str] = set()
+    names: set[str] = set()
     for row in rows:
-        found.update(*row["runs"].values())
-    return found
+        names.update(*row["runs"].values())
+    return names
 
 
 def write_data(root: Path) -> None:
@@ -74,7 +75,9 @@ def write_data(root: Path) -> None:
     ``root``/data.
     """
     for paper, entry in PAPERS.items():
-        for name in entry.data if paper not in CONSTRUCTED else ():
+        if paper in CONSTRUCTED:
+            continue
+        for name in entry.data:
             tables = modules.module(paper, "schema").TABLES[name]
             write_all(tables, read(paper, name).of, root / "data" / name)
     folder = root / "data/lawngnli_retrieval"

@@ -14,31 +14,20 @@ def read(name: str, published: Published) -> Rows:
     records = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         record = json.loads(line)
-        if absent := {"provision", "label", "split"} - record.keys():
-            raise BadInput(
-                f"the key {min(absent)!r} is missing",
-                where=f"{path.name}, line {number}",
-            )
+        absent = {"provision", "label", "split"} - record.keys()
+        if absent:
+            what = f"the key {min(absent)!r} is missing"
+            raise BadInput(what, where=f"{path.name}, line {number}")
         records.append(record)
     labels = sorted({record["label"] for record in records})
-    ids = [f"{number:06d}" for number in range(1, len(records) + 1)]
-    examples = [
-        {
-            "example_id": example,
-            "split": record["split"],
-            "head_id": HEAD,
-            "text_id": example,
-            "label": labels.index(record["label"]),
-        }
-        for example, record in zip(ids, records, strict=True)
-    ]
-    texts = [
-        {"text_id": i, "text": record["provision"]}
-        for i, record in zip(ids, records, strict=True)
-    ]
-    rows = {
-        "examples": examples,
-        "heads": [{"head_id": HEAD, "answers": labels}],
-        "texts": texts,
-    }
+    examples = []
+    texts = []
+    for number, record in enumerate(records, 1):
+        example = f"{number:06d}"
+        row = {"example_id": example, "split": record["split"], "head_id": HEAD}
+        label = labels.index(record["label"])
+        examples.append(row | {"text_id": example, "label": label})
+        texts.append({"text_id": example, "text": record["provision"]})
+    heads = [{"head_id": HEAD, "answers": labels}]
+    rows = {"examples": examples, "heads": heads, "texts": texts}
     return Rows(rows, {"labels": len(labels)})

@@ -16,28 +16,23 @@ def cells(table: str, inputs: Inputs) -> list[Cell]:
 def provisions(inputs: Inputs) -> list[Cell]:
     """How many provisions have each label."""
     (head,) = read(inputs.data / "heads.parquet")
-    counts = Counter(
-        head["answers"][row["label"]] for row in read(inputs.data / "examples.parquet")
-    )
-    return [
-        Cell(cell.row, cell.column, float(counts[cell.row]))
-        for cell in inputs.published
-    ]
+    counts = Counter()
+    for row in read(inputs.data / "examples.parquet"):
+        counts[head["answers"][row["label"]]] += 1
+    computed = []
+    for cell in inputs.published:
+        computed.append(Cell(cell.row, cell.column, float(counts[cell.row])))
+    return computed
 
 
 def models(inputs: Inputs) -> list[Cell]:
     """Every model's scores on the test provisions."""
     columns = {"micro F1": "Micro F1", "macro F1": "Macro F1"}
-    return [
-        score_cell(
-            inputs,
-            system,
-            row,
-            column,
-            Score(column, row, metric, scale=100),
-            decimals=1,
-        )
-        for system in inputs.rows
-        for row in [system["row"]]
-        for metric, column in columns.items()
-    ]
+    computed = []
+    for system in inputs.rows:
+        row = system["row"]
+        for metric, column in columns.items():
+            score = Score(column, row, metric, scale=100)
+            cell = score_cell(inputs, system, row, column, score, decimals=1)
+            computed.append(cell)
+    return computed
