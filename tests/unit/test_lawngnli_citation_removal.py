@@ -44,6 +44,14 @@ def test_every_figure_must_be_in_the_premise_and_not_only_in_its_citations(
     assert keeps_figures_of(PREMISE, hypothesis) == is_covered
 
 
+@pytest.mark.parametrize(
+    ("hypothesis", "is_covered"),
+    [("the levy is 1.5 percent", True), ("the levy is 5 percent", False)],
+)
+def test_a_decimal_is_one_figure(hypothesis: str, is_covered: bool) -> None:
+    assert keeps_figures_of("The levy is 1.5 percent.", hypothesis) == is_covered
+
+
 def test_paragraphs_with_only_citations_are_removed():
     text = "It is so.\nId. at 113.\n\nIn Poe v. Hill, 426 U.S. 229 (1976), it was said:"
     assert remove_citations(text) == "It is so.\n\nIn Poe v. Hill, it was said:"

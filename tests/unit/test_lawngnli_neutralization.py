@@ -94,6 +94,7 @@ def test_premises_without_a_figure_of_the_hypothesis_are_excluded():
         row(1, 1, 2, "the tenant of 1950 owes double rent", "nothing alike"),
         row(2, 3, 4, "unlike", "here a tenant of 1949 pays"),
         row(3, 5, 6, "unlike", "here one pays in 1950"),
+        row(4, 7, 8, "unlike", "a tenant pays. See Roe v. Wade, 410 U.S. 113 (1950)."),
     ]
     pairing = neutral_premises(rows, CitationNetwork([(1, 2)]), encode)[1]
     assert (pairing.premise_example_id, pairing.candidates) == (3, 1)
