@@ -119,7 +119,21 @@ def test_texts_are_shortened_to_the_same_number_of_words(written):
         True,
     )
     assert shown(12, "first", "second") == ("one\nfive\nAnd why is that?", True)
-    assert shown(5, "first", "second") == ("\n\nAnd why is that?", True)
+    assert shown(11, "first", "second") == ("one\nfive\nAnd why is that?", True)
+
+
+@pytest.mark.parametrize(
+    ("text", "window"), [("one two", 1), ("one two", 9), ("one two", 10), (" ", 9)]
+)
+def test_a_model_that_reads_no_word_of_the_text_is_an_error(written, window, text):
+    template = load(written("${text}\nAnd why is that?"))
+    with pytest.raises(BadInput, match=f"fake.*window of {window} tokens.*larger"):
+        fitted(FakeModel(window=window), template, 6, ["text"], text=text)
+
+
+def test_a_prompt_that_fits_without_words_is_returned(written):
+    template = load(written("${text}\nAnd why is that?"))
+    assert fitted(FakeModel(window=10), template, 6, ["text"], text=" ")[1] is False
 
 
 RELEASED = {"contract_passages"}  # as their authors wrote them

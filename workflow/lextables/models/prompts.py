@@ -120,15 +120,19 @@ def fitted(
 
     It leaves ``answer_tokens`` of the model's window.  If it is too long, the texts of
     the fields ``cut`` are shortened to their first n words, with the largest n that
-    fits.
+    fits.  Raises `BadInput` if not even one word fits, because an answer would then be
+    about no text.
     """
 
-    def fits(prompt: Prompt) -> bool:
-        window = model.window
-        return window is None or model.tokens(prompt) + answer_tokens <= window
-
     prompt = template.filled(**texts)
-    if not cut or fits(prompt):
+    window = model.window
+    if window is None or not cut:
+        return prompt, False
+
+    def fits(prompt: Prompt) -> bool:
+        return model.tokens(prompt) + answer_tokens <= window
+
+    if fits(prompt):
         return prompt, False
     # Where the first n words of each text end.
     ends = {}
@@ -152,4 +156,11 @@ def fitted(
             least = middle
         else:
             most = middle
+    if least == 0:
+        raise BadInput(
+            f"the window of {window:,} tokens is too short for a prompt with one "
+            "word of its text, and the answer",
+            where=model.name,
+            do="use a model with a larger window",
+        )
     return of_words(least), True
