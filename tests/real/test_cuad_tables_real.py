@@ -26,7 +26,7 @@ def test_the_explanation_of_figure_2_has_the_computed_labeled_shares(data):
     results = tables.Results(
         data=data, root=data, rows=[], published=[], paper=PAPER, name="figure2"
     )
-    labeled = set()
+    labeled = set()  # (contract, place of a character)
     for (contract, _), spans in results.spans.items():
         for span in spans:
             labeled.update((contract, at) for at in range(*span))

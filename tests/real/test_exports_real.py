@@ -27,15 +27,12 @@ def exports(release_results, tmp_path_factory):
     folder = tmp_path_factory.mktemp("exports")
     sources = entries.load(ROOT / "resources/sources.yaml")
     for paper in ("acord", "cuad"):
-        entry = packages.load(ROOT / f"resources/papers/{paper}.yaml").model_dump(
-            mode="json"
-        )
+        registered = packages.load(ROOT / f"resources/papers/{paper}.yaml")
+        entry = registered.model_dump(mode="json")
         about = About.model_validate({key: entry[key] for key in About.model_fields})
-        runs = (
-            [PublishedRun(release_results / RUN, ["BM25 / None"])]
-            if paper == "acord"
-            else []
-        )
+        runs = []
+        if paper == "acord":
+            runs.append(PublishedRun(release_results / RUN, ["BM25 / None"]))
         census = [release_results / f"data/{paper}/census.json"]
         words = entries.registry_texts(sources, [paper])
         origin = Origin(made_by="tests", command="none")
@@ -48,14 +45,12 @@ def test_ir_measures_computes_the_same_bm25_scores(exports, release_results):
     rows = read(release_results / RUN / "scores.parquet")
     scores = {(row["metric"], row["group"]): row["value"] for row in rows}
     qrels = [*ir_measures.read_trec_qrels(str(exports / "acord/trec/qrels.test.txt"))]
-    run = [
-        *ir_measures.read_trec_run(
-            str(exports / "acord/trec/retrieve.bm25.short.seed0.run")
-        )
-    ]
+    file = exports / "acord/trec/retrieve.bm25.short.seed0.run"
+    run = [*ir_measures.read_trec_run(str(file))]
     for cutoff in (5, 10):
-        found = ir_measures.calc_aggregate([nDCG @ cutoff], qrels, run)[nDCG @ cutoff]
-        assert found == pytest.approx(scores[f"NDCG@{cutoff}", "all"], abs=1e-12)
+        measure = nDCG @ cutoff
+        value = ir_measures.calc_aggregate([measure], qrels, run)[measure]
+        assert value == pytest.approx(scores[f"NDCG@{cutoff}", "all"], abs=1e-12)
     assert len({line.query_id for line in qrels}) == 57
 
 
@@ -72,23 +67,21 @@ def test_datasets_and_mlcroissant_load_all_rows(exports, tmp_path):
 
 
 def test_squad_files_equal_the_release_except_for_the_order(exports, mirror):
-    def plain(content):
-        return {
-            question["id"]: (
-                paragraph["context"],
-                question["question"],
-                sorted(
-                    (answer["answer_start"], answer["text"])
-                    for answer in question["answers"]
-                ),
-            )
-            for document in json.loads(content)["data"]
-            for paragraph in document["paragraphs"]
-            for question in paragraph["qas"]
-        }
+    def in_order(content):
+        """{question: its text, wording and sorted answers}."""
+        questions = {}
+        for document in json.loads(content)["data"]:
+            for paragraph in document["paragraphs"]:
+                for question in paragraph["qas"]:
+                    answers = []
+                    for answer in question["answers"]:
+                        answers.append((answer["answer_start"], answer["text"]))
+                    asked = (paragraph["context"], question["question"])
+                    questions[question["id"]] = (*asked, sorted(answers))
+        return questions
 
     with zipfile.ZipFile(mirror / "cuad/data.zip") as archive:
         (name,) = [name for name in archive.namelist() if name.endswith("test.json")]
-        theirs = plain(archive.read(name))
+        theirs = in_order(archive.read(name))
     assert len(theirs) == 4182
-    assert plain((exports / "cuad/squad/test.json").read_bytes()) == theirs
+    assert in_order((exports / "cuad/squad/test.json").read_bytes()) == theirs

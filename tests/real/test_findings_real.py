@@ -144,22 +144,21 @@ def test_outputs_that_are_the_same_for_every_question(contracts, row, output):
     values = contracts.cells(predicted)
     assert values == cells("docs/cuad.md", row)
     if row.endswith("and the whole contract"):
-        padding = (
+        assert values[0] == "1.000"
+        sentence = (
             "followed by the whole contract has an F1 of {}, and {} in our strict mode"
         )
-        assert stated("README.md", padding) == [values[0], "0"] == ["1.000", "0"]
+        assert stated("README.md", sentence) == ["1.000", "0"]
 
 
 def test_a_control_that_reads_no_contract(contracts):
     reached = {}
+    frequent = "the whole contract for the 14 most frequent categories (number for F1)"
     for metric, row, number in (
-        (
-            "F1",
-            "the whole contract for the 14 most frequent categories (number for F1)",
-            14,
-        ),
+        ("F1", frequent, 14),
         ("F2", "the same for 27 (number for F2)", 27),
     ):
+        # The number of categories with the best score on the training contracts.
         categories, _ = outputs.frequent_categories(
             contracts.of("train"), contracts.texts, contracts.golds, metric
         )
@@ -167,8 +166,11 @@ def test_a_control_that_reads_no_contract(contracts):
             contracts.of("test"), contracts.texts, categories
         )
         values = contracts.cells(predicted)
-        assert (len(categories), values) == (number, cells("docs/cuad.md", row))
-        assert values[1] == values[3] == "0.000"
+        assert len(categories) == number
+        assert values == cells("docs/cuad.md", row)
+        # In strict mode.
+        assert values[1] == "0.000"
+        assert values[3] == "0.000"
         reached[metric] = values[0 if metric == "F1" else 2]
     published_best = [f"{best('contracteval', 'table3', name)}" for name in reached]
     sentence = (
@@ -187,17 +189,19 @@ def test_a_control_that_reads_no_contract(contracts):
 
 
 def test_gains_by_padding_follow_from_the_published_values():
-    """With P, R from F1 and F2, and q questions with answers: the padded output is
-    correct for all of them except those that it denies.
+    """Precision and recall of a model follow from its F1 and F2.
+
+    Its outputs, followed by the whole contract, are correct for all questions with
+    answers except those that it denies ("No related clause").
     """
     values = published("contracteval", "table3")
     gains = {}
     padded = {}
     for row, of_row in values.groupby("row"):
-        f1, f2, false = (
-            of_row.set_index("column").number[name]
-            for name in ("F1", "F2", "False rate")
-        )
+        published_scores = of_row.set_index("column").number
+        f1 = published_scores["F1"]
+        f2 = published_scores["F2"]
+        false = published_scores["False rate"]
         # In units of the questions with answers: 2 tp / F1 = tp + fp + 1, and
         # 5 tp / F2 = tp + fp + 4.
         correct = 3 / (5 / f2 - 2 / f1)
@@ -303,12 +307,9 @@ def test_pages_count_the_values_that_differ_as_the_results_page():
         off = 0
         for line in (ROOT / "docs/results.md").read_text().splitlines():
             first, *others = [cell.strip() for cell in line.strip("|").split("|")]
-            if (
-                first == paper
-                and others[:1]
-                and others[0] in ("scores", "statistics", "texts")
-            ):
-                off += int(others[4])
+            kind = others[0] if others else ""
+            if first == paper and kind in ("scores", "statistics", "texts"):
+                off += int(others[4])  # kind, published, match, near, off
         assert stated(name, "{} values differ, each with its") == [str(off)]
 
 
@@ -373,6 +374,8 @@ def test_cuads_labels_and_the_relevance_of_acords_queries(
     is_near = share >= 0.5
     origin = table["query"].map(lambda name: acord.queries[name]["origin"])
     is_of_cuad = origin == "cuad1"
+    # For queries about CUAD's categories, the label is nearly the relevance, or a
+    # superset.
     near = table[is_of_cuad & is_near]
     superset = table[is_of_cuad & ~is_near]
     others = table[~is_of_cuad & is_near]
@@ -385,7 +388,8 @@ def test_cuads_labels_and_the_relevance_of_acords_queries(
         "labelled are both: {} of the {} relevant clauses have the category's label, and "
         "{} judged clauses have it."
     )
-    counts = [len(near) + len(superset), len(near)]
+    of_categories = len(near) + len(superset)
+    counts = [of_categories, len(near)]
     counts += [near.both.sum(), near.relevant.sum(), near.labelled.sum()]
     assert stated(overlaps, sentence) == [str(count) for count in counts]
     assert (superset.both == superset.relevant).all()
@@ -400,14 +404,14 @@ def test_cuads_labels_and_the_relevance_of_acords_queries(
         "No-Solicit Of Employees",
     }
     sentence = "Of the other {} test queries, about limits of liability and indemnification, {} are as near"
-    rest = len(table) - counts[0]
+    rest = len(table) - of_categories
     assert stated(overlaps, sentence) == [str(rest), str(len(others))]
     assert set(others.label) == {"Cap On Liability", "Uncapped Liability"}
     sentence = (
         "{} test queries are about CUAD's categories. For {} of them CUAD's label is "
         "nearly the relevance, for {} it is a superset"
     )
-    expected = [counts[0], len(near), len(superset)]
+    expected = [of_categories, len(near), len(superset)]
     assert stated("docs/acord.md", sentence) == [str(count) for count in expected]
 
 
@@ -514,12 +518,10 @@ def test_the_privacy_corpus_without_its_texts(mirror, tmp_path):
     def row_of(answers, group):
         scored, _ = of_answers(prediction_rows(answers), data, task.smoothing)
         values = {(row["metric"], row["group"]): row["value"] for row in scored}
-        loss, excess = values["cross entropy", group], values["excess", group]
-        return [
-            f"{loss:.3f}",
-            f"{excess:.3f}",
-            f"{100 * values['accuracy', group]:.1f}",
-        ]
+        loss = values["cross entropy", group]
+        excess = values["excess", group]
+        accuracy = 100 * values["accuracy", group]
+        return [f"{loss:.3f}", f"{excess:.3f}", f"{accuracy:.1f}"]
 
     prior_answers = baselines.prior(data.shares, settings)
     uniform = row_of(baselines.uniform(data.shares), "all")

@@ -41,23 +41,19 @@ def dependencies() -> Dependencies:
 
 @pytest.fixture(scope="session")
 def opinions(mirror: Path) -> tuple[str, ...]:
-    """Return sentences of 40 to 300 characters from one volume, split only at full
-    stops.
+    """Return 120 sentences of 40 to 300 characters from a case of one volume, split
+    only at full stops.
     """
     volume = mirror / "caselaw/us/510.zip"
     if not volume.is_file():
         pytest.skip(f"there is no volume {volume}")
     with zipfile.ZipFile(volume) as archive:
-        case = json.loads(
-            archive.read(
-                sorted(n for n in archive.namelist() if n.startswith("json/"))[2]
-            )
-        )
+        names = [name for name in archive.namelist() if name.startswith("json/")]
+        case = json.loads(archive.read(sorted(names)[2]))
     text = " ".join(opinion["text"] for opinion in case["casebody"]["opinions"])
     sentences = [re.sub(r"\s+", " ", part).strip() for part in text.split(". ")]
-    return tuple(
-        [sentence for sentence in sentences if 40 <= len(sentence) <= 300][:120]
-    )
+    usual = [sentence for sentence in sentences if 40 <= len(sentence) <= 300]
+    return tuple(usual[:120])
 
 
 @cache
@@ -95,14 +91,14 @@ def test_trees_are_well_formed(parser, opinions):
 
 def test_trees_do_not_depend_on_the_batch_or_the_order(parser, opinions):
     together = in_brackets(parsed(parser, opinions))
-    assert [in_brackets(parser.parse([text]))[0] for text in opinions[:30]] == together[
-        :30
-    ]
-    assert in_brackets(parser.parse(opinions[59::-1]))[::-1] == together[:60]
+    for text, trees in zip(opinions[:30], together, strict=False):
+        assert in_brackets(parser.parse([text])) == [trees]
+    reversed_trees = in_brackets(parser.parse(opinions[59::-1]))
+    assert reversed_trees[::-1] == together[:60]
 
 
 @pytest.mark.parametrize(
-    ("text", "joined"),
+    ("text", "joined"),  # None: the stripped text
     [
         ("", ""),
         ("   ", ""),
@@ -115,9 +111,9 @@ def test_trees_do_not_depend_on_the_batch_or_the_order(parser, opinions):
 )
 def test_unusual_texts_are_parsed(parser, text, joined):
     (trees,) = parser.parse([text])
-    assert "".join(tree.text for tree in trees) == (
-        text.strip() if joined is None else joined
-    )
+    if joined is None:
+        joined = text.strip()
+    assert "".join(tree.text for tree in trees) == joined
     outcome = contradict(trees, example="odd", seed=0)
     assert outcome is not None
 

@@ -82,10 +82,10 @@ def test_the_release_matches_the_registered_census(read_release):
     census = PAPER.data["privacy"].census
     check_census(counts, census["stand_in"], "stand_in")
     check_census(counts, census["release"], "release")
-    assert [
-        counts[name]["rows"]
-        for name in ("sites", "questions", "responses", "highlights")
-    ] == [149, 64, 19729, 22609]
+    assert counts["sites"]["rows"] == 149
+    assert counts["questions"]["rows"] == 64
+    assert counts["responses"]["rows"] == 19729
+    assert counts["highlights"]["rows"] == 22609
     assert notes["responses_without_an_option"] == 24
     assert notes["single_choices_with_several_options"] == 74
     assert notes["sites_coded_without_a_policy_here"] == 129
@@ -93,33 +93,31 @@ def test_the_release_matches_the_registered_census(read_release):
 
 def test_each_of_9369_pairs_has_at_least_two_responses(read_release):
     folder, _, _ = read_release
-    pairs = Counter(
-        (row["site"], row["question_id"])
-        for row in read(folder / "responses.parquet", ["site", "question_id"])
-    )
+    pairs = Counter()
+    for row in read(folder / "responses.parquet", ["site", "question_id"]):
+        pairs[row["site"], row["question_id"]] += 1
     assert Counter(pairs.values()) == {2: 8596, 3: 578, 4: 172, 5: 23}
     assert len(pairs) == 9369
 
 
 def test_1580_pairs_have_two_identical_responses(read_release):
     folder, _, _ = read_release
-    highlights = defaultdict(set)
-    place = ("site", "question_id", "response")
-    for row in read(
-        folder / "highlights.parquet", [*place, "document", "paragraph", "sentence"]
-    ):
-        highlights[tuple(row[name] for name in place)].add(
-            (row["document"], row["paragraph"], row["sentence"])
-        )
+    highlights = defaultdict(set)  # {response: the sentences that it marks}
+    for row in read(folder / "highlights.parquet"):
+        response = (row["site"], row["question_id"], row["response"])
+        sentence = (row["document"], row["paragraph"], row["sentence"])
+        highlights[response].add(sentence)
     pairs = defaultdict(list)
     for row in read(folder / "responses.parquet"):
-        marked = frozenset(highlights[tuple(row[name] for name in place)])
-        alike = (row["reader_id"], tuple(row["options"]), row["confidence"], marked)
-        pairs[row["site"], row["question_id"]].append(alike)
-    assert (
-        sum(len(set(responses)) < len(responses) for responses in pairs.values())
-        == 1580
-    )
+        response = (row["site"], row["question_id"], row["response"])
+        marked = frozenset(highlights[response])
+        content = (row["reader_id"], tuple(row["options"]), row["confidence"], marked)
+        pairs[row["site"], row["question_id"]].append(content)
+    repeated = 0
+    for contents in pairs.values():
+        if len(set(contents)) < len(contents):
+            repeated += 1
+    assert repeated == 1580
 
 
 def test_coder_ids_do_not_identify_coders(read_release):
@@ -150,24 +148,21 @@ def test_agreement_is_near_that_of_the_earlier_corpus_in_the_paper(read_release)
 
 @pytest.fixture(scope="module")
 def data(read_release):
+    folder, _, _ = read_release
     names = TASK.names.model_dump()
-    return collect(
-        [read_release[0] / f"{names[table]}.parquet" for table in ANSWERED_FROM], names
-    )
+    files = [folder / f"{names[table]}.parquet" for table in ANSWERED_FROM]
+    return collect(files, names)
 
 
 def scored(answers, data):
+    """Return {(metric, group): (value, number of units)} of answers."""
     rows, _ = of_answers(prediction_rows(answers), data, TASK.smoothing)
     return {(row["metric"], row["group"]): (row["value"], row["n"]) for row in rows}
 
 
 def test_scores_of_the_prior_baseline(data):
-    scores = scored(
-        baselines.prior(
-            data.shares, PriorSettings(pseudo=TASK.pseudo, smoothing=TASK.smoothing)
-        ),
-        data,
-    )
+    settings = PriorSettings(pseudo=TASK.pseudo, smoothing=TASK.smoothing)
+    scores = scored(baselines.prior(data.shares, settings), data)
     assert scores["cross entropy", "all"] == (pytest.approx(0.4978, abs=5e-5), 9369)
     assert scores["cross entropy, low", "all"][1] == 149
     assert scores["cross entropy", WITH_TEXT] == (pytest.approx(0.5033, abs=5e-5), 1234)

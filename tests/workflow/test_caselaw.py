@@ -29,6 +29,7 @@ def mirror(tmp_path: Path) -> Path:
 
 
 def run(mirror: Path, target: str, **config: str):
+    """Run a target of LawngNLI in the folder of the mirror."""
     config = {
         "data": "release",
         "mirror": mirror,
@@ -60,8 +61,10 @@ def test_the_error_names_an_unreadable_volume_and_other_volumes_are_kept(mirror)
 
 
 def test_all_volumes_would_be_planned_within_a_minute(tmp_path):
-    """Half of them in a quarter of a minute: enough even if the time grew with the
-    square.
+    """Half of the volumes are planned in a quarter of a minute.
+
+    So all take less than a minute, even if the time grows with the square of their
+    number.
     """
     reporters = REPORTERS.read_text(encoding="utf-8").splitlines()[1::2]
     # Half of the volumes of static.case.law: each second reporter, all with the same
@@ -69,13 +72,8 @@ def test_all_volumes_would_be_planned_within_a_minute(tmp_path):
     listed = []
     for reporter in reporters:
         for number in map(str, range(1, 20_000 // len(reporters) + 2)):
-            listed.append(
-                {
-                    "volume_number": number,
-                    "volume_folder": number,
-                    "reporter_slug": reporter,
-                }
-            )
+            volume = {"volume_number": number, "volume_folder": number}
+            listed.append(volume | {"reporter_slug": reporter})
     assert len(listed) > 20_000
     folder = tmp_path / "mirror/caselaw"
     folder.mkdir(parents=True)
@@ -95,13 +93,15 @@ def test_all_volumes_would_be_planned_within_a_minute(tmp_path):
     # Six jobs per shard, and three for all shards: the index, the list of cited cases
     # and the examples.
     shards = (jobs - 3) / 6
-    assert shards.is_integer() and 200 < shards < 250
+    assert shards.is_integer()
+    assert 200 < shards < 250
     assert 0 < after - before < 15
 
 
 def test_contracts_of_edgar_are_compared_with_the_data_sets(tmp_path):
     contract = next(iter(registered.read("cuad", "cuad").of["contracts"]))
     pages = edgar_server.small_quarter(2020, 1, 2)
+    # The first submission gets a contract of CUAD.
     path = next(path for path in pages if path.endswith(".txt"))
     accession = Path(path).stem
     filed = edgar_server.document("EX-10.1", 2, contract["text"])
@@ -122,19 +122,15 @@ def test_contracts_of_edgar_are_compared_with_the_data_sets(tmp_path):
             f"edgar_contact={edgar_server.CONTACT}",
         )
     assert run.code == 0, run.output[-2000:]
-    found = pd.read_parquet(tmp_path / "results/sample/overlaps/units.parquet")
-    (unit,) = found[
-        (found.dataset == "edgar") & (found.other_split == contract["split"])
-    ].itertuples()
-    assert (unit.unit, unit.split, unit.nearest) == (
-        accession,
-        "all",
-        contract["contract_id"],
-    )
+    overlaps = tmp_path / "results/sample/overlaps"
+    units = pd.read_parquet(overlaps / "units.parquet")
+    is_shared = units.other_split == contract["split"]
+    (unit,) = units[(units.dataset == "edgar") & is_shared].itertuples()
+    assert unit.unit == accession
+    assert unit.split == "all"
+    assert unit.nearest == contract["contract_id"]
     assert unit.shared > 0.95 * unit.words
-    assert "nan" not in (tmp_path / "results/sample/overlaps/overlaps.html").read_text(
-        encoding="utf-8"
-    )
+    assert "nan" not in (overlaps / "overlaps.html").read_text(encoding="utf-8")
     # Facts are written only for published data.
-    facts = (tmp_path / "results/sample/overlaps/facts.csv").read_text(encoding="utf-8")
+    facts = (overlaps / "facts.csv").read_text(encoding="utf-8")
     assert facts == "dataset,split,other_dataset,other_split,share\n"

@@ -25,6 +25,7 @@ PAGES = [
     *sorted((ROOT / "docs").glob("*.md")),
 ]
 PAPERS = sorted(path.stem for path in (ROOT / "resources/papers").glob("*.yaml"))
+# The beginning of a command, up to its program.
 BEGINS = re.compile(
     r"(?:[A-Z_]+=\S+ )*(?:\S*/)?(?:snakemake|make|python|pip)(?= [^=]|$)"
 )
@@ -93,10 +94,10 @@ def commands(page):
     blocks += re.findall(r"^```\w*\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     lines = []
     for block in blocks:
-        lines += [
-            line.split("  #")[0].strip()
-            for line in joined_lines(re.sub(r"\\\n\s*", "", block))
-        ]
+        continued = re.sub(r"\\\n\s*", "", block)
+        for line in joined_lines(continued):
+            command, _, _ = line.partition("  #")
+            lines.append(command.strip())
     inline = re.findall(r"`([^`\n]+)`", text)
     lines += [span for span in inline if re.match(r"(\S*/)?(snakemake|make) ", span)]
     return [line for line in lines if BEGINS.match(line)]
@@ -114,12 +115,18 @@ def joined_lines(block):
 
 def commands_of(program):
     """All different commands of the pages that start with a program."""
-    lines = dict.fromkeys(line for page in PAGES for line in commands(page))
-    return [
-        line
-        for line in lines
-        if Path(BEGINS.match(line)[0].split()[-1]).name == program
-    ]
+    lines = []
+    for page in PAGES:
+        for line in commands(page):
+            name = Path(program_of(line)).name
+            if name == program and line not in lines:
+                lines.append(line)
+    return lines
+
+
+def program_of(line):
+    """The path of a command's program."""
+    return BEGINS.match(line)[0].split()[-1]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -128,7 +135,7 @@ def test_a_command_starts_with_a_program_that_make_installs(page):
     lines = commands(page)
     assert lines or ".venv/bin/" not in page.read_text(encoding="utf-8")
     for line in lines:
-        program = BEGINS.match(line)[0].split()[-1].removeprefix("path/to/lextables/")
+        program = program_of(line).removeprefix("path/to/lextables/")
         if program != "make":
             assert program.startswith(".venv/bin/"), line
             assert (installed / Path(program).name).is_file(), line
@@ -213,8 +220,8 @@ def test_every_documented_target_of_make_exists():
         (ROOT / "Makefile").read_text(encoding="utf-8"),
         re.MULTILINE,
     )
-    asked = {line.split()[1] for line in commands_of("make")}
-    assert {"run", "test"} <= asked <= set(targets[1].split())
+    documented = {line.split()[1] for line in commands_of("make")}
+    assert {"run", "test"} <= documented <= set(targets[1].split())
 
 
 def test_files_and_options_of_other_programs_exist():
@@ -222,13 +229,15 @@ def test_files_and_options_of_other_programs_exist():
     assert len(lines) > 5
     for line in lines:
         words = line.split()
-        if scripts := [word for word in words if word.endswith(".py") and "/" in word]:
+        scripts = [word for word in words if word.endswith(".py") and "/" in word]
+        if scripts:
             text = (ROOT / scripts[0]).read_text(encoding="utf-8")
-            options = [
-                word.strip("[]") for word in words if word.strip("[]").startswith("--")
-            ]
-            assert [option for option in options if f'"{option}"' not in text] == [], (
-                line
-            )
-        for name in (word for word in words if word.startswith("envs/")):
-            assert (ROOT / name).is_file(), line
+            options = []
+            for word in words:
+                if word.strip("[]").startswith("--"):
+                    options.append(word.strip("[]"))
+            for option in options:
+                assert f'"{option}"' in text, line
+        for word in words:
+            if word.startswith("envs/"):
+                assert (ROOT / word).is_file(), line

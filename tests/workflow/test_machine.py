@@ -9,6 +9,7 @@ import pytest
 
 from helpers import forked
 
+# Makes a process of a user without a name.
 NO_USER = """
 import pwd
 
@@ -59,16 +60,16 @@ def test_a_project_that_cannot_be_read_is_refused_in_one_sentence(
         tmp_path, "--snakefile", project / "Snakefile", "-n", "acord_data"
     )
     *_, last = [line for line in written.splitlines() if line.strip()]
-    assert code == 1 and last.endswith(says) and last.startswith(str(project)), written
+    assert code == 1
+    assert last.startswith(str(project)), written
+    assert last.endswith(says), written
 
 
 def test_a_user_without_a_name_can_run_jobs(tmp_path):
     (tmp_path / "sitecustomize.py").write_text(NO_USER)
-    unnamed = {
-        name: value
-        for name, value in os.environ.items()
-        if name not in ("LOGNAME", "USER", "LNAME", "USERNAME")
-    }
+    unnamed = dict(os.environ)
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        unnamed.pop(name, None)
     words = [*forked.PIPELINE, "--directory", tmp_path, "results/sample/config.yaml"]
     done = subprocess.run(
         [sys.executable, "-m", "snakemake", *map(str, words)],

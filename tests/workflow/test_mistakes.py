@@ -19,18 +19,14 @@ def test_the_last_line_says_what_is_wrong(mistake, tmp_path):
     for name, text in mistake.get("with", {}).items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    here = {
-        text: mistake[text].replace("/data/", f"{tmp_path}/")
-        for text in ("types", "says")
-    }
-    _, *words = shlex.split(here["types"])
-    code, written = forked.snakemake(
-        tmp_path, *forked.OURS, *words, PATH="/usr/bin:/bin"
-    )
+    command = mistake["types"].replace("/data/", f"{tmp_path}/")
+    sentence = mistake["says"].replace("/data/", f"{tmp_path}/")
+    _, *words = shlex.split(command)
+    path = "/usr/bin:/bin"  # without conda, for the mistake that needs it
+    code, written = forked.snakemake(tmp_path, *forked.OURS, *words, PATH=path)
     *_, last = [line for line in written.splitlines() if line.strip()]
-    assert re.fullmatch(re.escape(here["says"]).replace("…", ".+"), last), written[
-        -3000:
-    ]
+    pattern = re.escape(sentence).replace("…", ".+")
+    assert re.fullmatch(pattern, last), written[-3000:]
     assert code != 0
     assert "Traceback" not in written
     assert not list(tmp_path.glob("results/**/*.parquet"))

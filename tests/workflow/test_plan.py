@@ -3,6 +3,7 @@ not block it.
 """
 
 import csv
+import shutil
 
 import pytest
 
@@ -25,31 +26,29 @@ def test_a_plan_counts_finished_jobs_and_starts_no_job(tmp_path):
     code, printed = run(tmp_path, "plan", *PRIVACY)
     assert code == 0 and "core hours" in printed, printed
     fresh = lines(tmp_path)
-    everything, paper, rest = (
-        fresh["all", ""],
-        fresh["privacy", ""],
-        fresh["no table", ""],
-    )
-    assert (
-        everything["finished"] == "0"
-        and int(everything["jobs"]) == int(paper["jobs"]) + int(rest["jobs"]) > 20
-    )
-    hours = [float(line["core_hours"]) for line in (paper, rest, everything)]
-    assert hours[0] + hours[1] == pytest.approx(hours[2], rel=1e-4) and hours[2] > 0
+    everything = fresh["all", ""]
+    paper = fresh["privacy", ""]
+    rest = fresh["no table", ""]
+    assert everything["finished"] == "0"
+    number = int(everything["jobs"])
+    assert number > 20
+    assert number == int(paper["jobs"]) + int(rest["jobs"])
+    hours = float(everything["core_hours"])
+    of_parts = float(paper["core_hours"]) + float(rest["core_hours"])
+    assert hours > 0
+    assert of_parts == pytest.approx(hours, rel=1e-4)
     assert not (tmp_path / "results/sample/data").exists()
 
     # The plan counts the jobs that the target of a table runs; afterwards they count as
     # finished.
     code, printed = run(tmp_path, "--cores", "2", "privacy_table1", *PRIVACY)
     jobs = int(fresh["privacy", "table1"]["jobs"]) + 1  # and the target
-    assert code == 0 and f"{jobs} jobs to run" in printed
+    assert code == 0, printed
+    assert f"{jobs} jobs to run" in printed
     code, printed = run(tmp_path, "plan", "privacy_table1", *PRIVACY)
+    assert code == 0, printed
     done = lines(tmp_path)
-    assert code == 0 and [*done] == [
-        ("privacy", ""),
-        ("privacy", "table1"),
-        ("all", ""),
-    ]
+    assert [*done] == [("privacy", ""), ("privacy", "table1"), ("all", "")]
     assert {line["jobs"] for line in done.values()} == {"0"}
     assert done["all", ""]["finished"] == fresh["privacy", "table1"]["jobs"]
 
@@ -58,33 +57,28 @@ def test_a_plan_counts_finished_jobs_and_starts_no_job(tmp_path):
     locks = tmp_path / ".snakemake/locks"
     locks.mkdir(parents=True, exist_ok=True)
     (locks / "0.output.lock").write_text("results/sample/report\n")
-    for written in (tmp_path / "results/sample/plan").iterdir():
-        written.unlink()
-    (tmp_path / "results/sample/plan").rmdir()
-    (tmp_path / "results/sample/plan").write_text("")
+    plan = tmp_path / "results/sample/plan"
+    shutil.rmtree(plan)
+    plan.write_text("")
     code, printed = run(tmp_path, "plan", *PRIVACY)
-    assert code == 0 and "The plan is not saved" in printed
+    assert code == 0, printed
+    assert "The plan is not saved" in printed
     finished = int(done["all", ""]["finished"])
-    last = next(
-        line for line in printed.splitlines() if line.startswith("all ")
-    ).split()
-    assert [int(number) for number in last[1:3]] == [
-        int(everything["jobs"]) - finished,
-        finished,
-    ]
+    (last,) = [line for line in printed.splitlines() if line.startswith("all ")]
+    _, to_run, already_finished, *_ = last.split()
+    assert int(to_run) == number - finished
+    assert int(already_finished) == finished
     assert (locks / "0.output.lock").exists()
 
 
 def test_plan_without_the_profile_raises_an_error_and_runs_nothing(tmp_path):
-    code, printed = run(
-        tmp_path, "--workflow-profile", "none", "--cores", "1", "plan", *PRIVACY
-    )
-    assert code != 0 and "run snakemake -n plan" in printed
+    words = ("--workflow-profile", "none", "--cores", "1", "plan")
+    code, printed = run(tmp_path, *words, *PRIVACY)
+    assert code != 0
+    assert "run snakemake -n plan" in printed
     # Only the cache of parsed modules and the locks may exist.
-    assert {path.name for path in (tmp_path / "results/sample").iterdir()} <= {
-        ".cache",
-        ".lextables",
-    }
+    names = {path.name for path in (tmp_path / "results/sample").iterdir()}
+    assert names <= {".cache", ".lextables"}
 
 
 def test_the_time_to_plan_all_models_is_limited_by_that_of_a_start(tmp_path):

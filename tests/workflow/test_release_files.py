@@ -19,11 +19,13 @@ SQUAD = [f"maud_squad_{split}.json" for split in ("train", "dev", "test")]
 
 
 def members(path):
+    """{name: content} of a zip."""
     with zipfile.ZipFile(path) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
 def packed(contents):
+    """The bytes of a zip with {name: content}."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in sorted(contents.items()):
@@ -38,23 +40,24 @@ def archives():
     # The zip on Zenodo also has these files (section "Format" of its readme).
     cuad["CUAD_v1/CUAD_v1_README.txt"] = b"A readme."
     cuad["CUAD_v1/CUAD_v1.json"] = squad["CUADv1.json"]
-    cuad |= {
-        f"CUAD_v1/label_group_xlsx/Label Report - {n}.xlsx": b"PK" for n in range(28)
-    }
-    maud = members(SAMPLE / "maud/maud_v1.zip")
-    maud = {
-        f"MAUD_v1/{name.partition('/')[2]}": content for name, content in maud.items()
-    }
+    for n in range(28):
+        cuad[f"CUAD_v1/label_group_xlsx/Label Report - {n}.xlsx"] = b"PK"
+    # Its folder has another name than in the sample.
+    maud = {}
+    for name, content in members(SAMPLE / "maud/maud_v1.zip").items():
+        _, _, file = name.partition("/")
+        maud[f"MAUD_v1/{file}"] = content
     files = {
         "cuad/data.zip": packed(squad),
         "cuad/CUAD_v1.zip": packed(cuad),
         "maud/maud_v1.zip": packed(maud),
     }
-    for path in (
+    single_files = [
         SAMPLE / "cuad/category_descriptions.csv",
         *(SAMPLE / "maud/best_found_hps").rglob("*.*"),
         *(SAMPLE / "maud_extraction" / name for name in SQUAD),
-    ):
+    ]
+    for path in single_files:
         files[path.relative_to(SAMPLE).as_posix()] = path.read_bytes()
     return files
 
@@ -83,15 +86,19 @@ def test_every_file_of_a_full_rebuild_is_published_and_has_an_address(tmp_path):
     run = forked.pipeline(tmp_path, "--dry-run", "data", *config)
     assert run.code == 0, run.output[-4000:]
     sources = entries.load(ROOT / "resources/sources.yaml")
-    names = {
-        line.split("results/sources/")[1].removesuffix(",")
-        for line in run.output.replace(", ", "\n").splitlines()
-        if "results/sources/" in line and not line.endswith(".json.json")
-    }
+    # The inputs and outputs of jobs, which Snakemake lists with commas.
+    names = set()
+    for line in run.output.replace(", ", "\n").splitlines():
+        _, _, name = line.partition("results/sources/")
+        if name and not name.endswith(".json.json"):
+            names.add(name.removesuffix(","))
     checked = 0
     for name in sorted(names):
         source, _, file = name.partition("/")
-        if entry := sources[source].files.get(file):
-            assert entry.released and entry.addresses, name
+        entry = sources[source].files.get(file)
+        if entry:
+            assert entry.released, name
+            assert entry.addresses, name
             checked += 1
+    # Archives, CUAD's descriptions, settings of MAUD's authors, and the spans of MAUD.
     assert checked == 3 + 1 + 6 + 3

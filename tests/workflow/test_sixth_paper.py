@@ -54,21 +54,19 @@ def table(results, name):
 
 
 def test_it_is_short():
-    lines = {
-        path: len((SIXTH / path).read_text(encoding="utf-8").splitlines())
-        for path in ADDED
-        if path.parts[:2] != ("resources", "sample")
-    }
+    lines = {}
+    for path in ADDED:
+        if path.parts[:2] != ("resources", "sample"):
+            text = (SIXTH / path).read_text(encoding="utf-8")
+            lines[path] = len(text.splitlines())
     assert sum(lines.values()) < MAX_LINES, lines
     assert all("ledgar" in str(path) for path in ADDED)
 
 
 def test_its_tables_are_made_from_its_file(results):
     counts = table(results, "table1")
-    assert [
-        counts[row, "Provisions"]["ours"]
-        for row in ("Governing Laws", "Notices", "Amendments")
-    ] == ["12"] * 3
+    for label in ("Governing Laws", "Notices", "Amendments"):
+        assert counts[label, "Provisions"]["ours"] == "12"
     scores = table(results, "table2")
     assert scores["BERT", "Macro F1"]["verdict"] == "not run"
     ours = scores["MiniLM encoder", "Macro F1"]

@@ -31,7 +31,8 @@ RULE = "rule_acord_retrieve_linear"
 ON_GPU = "acord_retrieve_linear:gpu=1"
 # On the first attempt, less than a start of Snakemake needs.
 TOO_LITTLE = "acord_retrieve_linear:mem_mb=60 * attempt ** 5"
-# (rule, memory or time limit)
+# (rule, memory or time limit) of jobs in the queue: the memory of both attempts, and
+# the limits by `max_runtime` and by a rule.
 REQUESTS = {(RULE, "60M"), (RULE, "1920M"), (RULE, "45:00"), ("rule_score", "30:00")}
 # Holds a GPU until it is cancelled.
 OTHER_JOB = (
@@ -47,7 +48,8 @@ OTHER_JOB = (
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
-    if reason := slurm_cluster.missing():
+    reason = slurm_cluster.missing()
+    if reason:
         pytest.skip(reason)
     with slurm_cluster.running(tmp_path_factory.mktemp("slurm")) as cluster:
         yield cluster
@@ -96,7 +98,8 @@ def test_jobs_request_a_gpu_memory_and_time(cluster, folder):
     sent too.
     """
     other_jobs = [cluster.ask(*OTHER_JOB).strip() for _ in range(2)]
-    waiting, requests = False, set()
+    waiting = False  # whether the job was seen waiting for a GPU
+    requests = set()
     options = {
         "more": ["--set-resources", ON_GPU, TOO_LITTLE],
         "config": ["submit_small_jobs=true", "max_runtime=45"],
@@ -133,19 +136,18 @@ def test_a_run_stops_while_jobs_of_a_killed_run_are_in_the_queue(cluster, folder
         ((number, partition),) = until(lambda: cluster.queue("iP"))
         assert partition == "accelerated"
         marks = folder / ".snakemake/incomplete"
-        until(
-            lambda: any(
-                number in mark.read_text()
-                for mark in marks.rglob("*")
-                if mark.is_file()
-            )
-        )
+
+        def is_marked():
+            """Whether Snakemake has noted the job as incomplete."""
+            files = [mark for mark in marks.rglob("*") if mark.is_file()]
+            return any(number in mark.read_text() for mark in files)
+
+        until(is_marked)
         os.kill(run.pid, 9)
     with snakemake(cluster, folder, DENSE) as (run, screen):
         assert run.wait(400) == 1
-    message, _, command = (
-        screen.read_text().splitlines()[-1].partition("; wait for them, or run ")
-    )
+    last = screen.read_text().splitlines()[-1]
+    message, _, command = last.partition("; wait for them, or run ")
     assert message == "jobs of a killed run may still be in the cluster's queue"
     assert command == f"scancel {number}."
     cluster.ask(*command.rstrip(".").split())
