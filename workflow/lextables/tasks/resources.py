@@ -271,11 +271,8 @@ class ModelSizes:
         trials = [spec.settings]
         if spec.choice:
             choice = self.specs[spec.choice]
-            chosen = choice.settings.get("trials", [])
-            chosen = [
-                *chosen,
-                *(self.specs[needed].settings for needed in choice.needs),
-            ]
+            chosen = list(choice.settings.get("trials", []))
+            chosen += [self.specs[needed].settings for needed in choice.needs]
             for trial in chosen:
                 used = {}
                 for name in ("updates", "epochs"):
