@@ -47,30 +47,31 @@ class AnsweredQuestion(Question):
 Metric = Callable[[AnsweredQuestion, float], np.ndarray]
 
 
-# Metrics take a question and ``alpha``, the share of each target that is spread over
-# all options (`models.soft_labels.smoothed`), and return a value per document, float64
-# (n,).  Only the first two use ``alpha``.
+# Metrics take a question and ``smoothing``, the share of each target that is spread
+# over all options (`models.soft_labels.smoothed`), and return a value per document,
+# float64 (n,).  Only the first two use ``smoothing``.
 
 
-def cross_entropy(question: AnsweredQuestion, alpha: float) -> np.ndarray:
+def cross_entropy(question: AnsweredQuestion, smoothing: float) -> np.ndarray:
     """Return `binary_cross_entropy` against the smoothed shares."""
-    return binary_cross_entropy(smoothed(question.shares, alpha), question.predicted)
+    target = smoothed(question.shares, smoothing)
+    return binary_cross_entropy(target, question.predicted)
 
 
-def excess(question: AnsweredQuestion, alpha: float) -> np.ndarray:
+def excess(question: AnsweredQuestion, smoothing: float) -> np.ndarray:
     """Return `cross_entropy` minus its minimum, which the smoothed shares themselves
     reach.
     """
-    target = smoothed(question.shares, alpha)
-    return cross_entropy(question, alpha) - binary_cross_entropy(target, target)
+    target = smoothed(question.shares, smoothing)
+    return cross_entropy(question, smoothing) - binary_cross_entropy(target, target)
 
 
-def unsmoothed(question: AnsweredQuestion, alpha: float) -> np.ndarray:
+def unsmoothed(question: AnsweredQuestion, smoothing: float) -> np.ndarray:
     """Return `binary_cross_entropy` against the unsmoothed shares."""
     return binary_cross_entropy(question.shares, question.predicted)
 
 
-def log_loss(question: AnsweredQuestion, alpha: float) -> np.ndarray:
+def log_loss(question: AnsweredQuestion, smoothing: float) -> np.ndarray:
     """Return the cross entropy of the whole distribution against the shares, in
     nats.
     """
@@ -78,7 +79,7 @@ def log_loss(question: AnsweredQuestion, alpha: float) -> np.ndarray:
     return -(question.shares * logs).sum(axis=1)
 
 
-def accuracy(question: AnsweredQuestion, alpha: float) -> np.ndarray:
+def accuracy(question: AnsweredQuestion, smoothing: float) -> np.ndarray:
     """Return 1 where the most probable option is one that most coders chose, else 0.
 
     With several most probable options it is the share of them that most coders chose,
@@ -106,12 +107,13 @@ LARGEST = {"accuracy": 1.0}  # the largest values of metrics that have one
 
 
 def scores_and_units(
-    questions: Sequence[AnsweredQuestion], alpha: float
+    questions: Sequence[AnsweredQuestion], smoothing: float
 ) -> tuple[list[Row], list[Row]]:
     """Score the answers of one run; rows as `run.SCORES`, sorted by its key.
 
-    ``alpha`` is that of the metrics.  Groups are ``all``, each ``category: <c>`` and
-    each ``question: <q>`` (n: pairs).
+    ``smoothing`` is that of the metrics.
+
+    Groups are ``all``, each ``category: <c>`` and each ``question: <q>`` (n: pairs).
     ``<metric>, low`` and ``<metric>, high`` are a 95 % jackknife interval over
     documents (n: documents), where it is defined.
 
@@ -122,7 +124,7 @@ def scores_and_units(
     units: list[Row] = []
     documents = [question.documents for question in questions]
     for name, metric in METRICS.items():
-        values = [metric(question, alpha) for question in questions]
+        values = [metric(question, smoothing) for question in questions]
         for group, members in groups(questions).items():
             pairs = np.concatenate([values[at] for at in members])
             pair_documents = np.concatenate([documents[at] for at in members])
@@ -220,10 +222,8 @@ def cramers_v(first: Sequence[int], second: Sequence[int]) -> float:
     freedom = (rows - 1) * (columns - 1)
     phi = max(0.0, chi_squared / cases - freedom / (cases - 1))
     # The largest phi: the smaller number of values, corrected for its bias, less one.
-    largest = math.inf
-    for size in table.shape:
-        bias = (size - 1) ** 2 / (cases - 1)
-        largest = min(largest, size - bias - 1)
+    biases = [(size - 1) ** 2 / (cases - 1) for size in table.shape]
+    largest = min(rows - biases[0] - 1, columns - biases[1] - 1)
     if largest <= 0:
         return math.nan
     return math.sqrt(phi / largest)

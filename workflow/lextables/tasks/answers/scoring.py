@@ -74,11 +74,11 @@ def _answered(
             shares[document] = share
         if shares:
             yield answers.AnsweredQuestion(
-                name,
-                question.category,
-                np.array([*shares]),
-                np.stack([*shares.values()]),
-                np.array(probabilities, dtype=np.float64),
+                question_id=name,
+                category=question.category,
+                documents=np.array([*shares]),
+                shares=np.stack([*shares.values()]),
+                predicted=np.array(probabilities, dtype=np.float64),
             )
 
 
@@ -134,11 +134,11 @@ def of_marks(
         marked_ids = marked.get(name, ())
         right = [row["paragraph_id"] in marked_ids for row in rows]
         predicted[name][document] = marks.MarkedQuestion(
-            name,
-            data.questions[name].category,
-            np.full(len(rows), place[document]),
-            np.array(right, dtype=bool),
-            np.array([row["probability"] for row in rows]),
+            question_id=name,
+            category=data.questions[name].category,
+            documents=np.full(len(rows), place[document]),
+            right=np.array(right, dtype=bool),
+            probabilities=np.array([row["probability"] for row in rows]),
         )
     for name, shares in data.shares.items():
         for document in shares:
@@ -155,9 +155,9 @@ def of_marks(
 def _joined(documents: Sequence[marks.MarkedQuestion]) -> marks.MarkedQuestion:
     """Return the marks of a question for all documents."""
     return marks.MarkedQuestion(
-        documents[0].question_id,
-        documents[0].category,
-        np.concatenate([each.documents for each in documents]),
-        np.concatenate([each.right for each in documents]),
-        np.concatenate([each.probabilities for each in documents]),
+        question_id=documents[0].question_id,
+        category=documents[0].category,
+        documents=np.concatenate([each.documents for each in documents]),
+        right=np.concatenate([each.right for each in documents]),
+        probabilities=np.concatenate([each.probabilities for each in documents]),
     )

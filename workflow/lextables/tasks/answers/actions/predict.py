@@ -17,22 +17,23 @@ MARK = "mark"  # the experiment of marked paragraphs
 
 def run(job: Job) -> None:
     """Predict with a kind of models."""
-    marks = job.experiment == MARK
-    kinds = MARKING if marks else ANSWERING
+    is_marking = job.experiment == MARK
+    kinds = MARKING if is_marking else ANSWERING
     predictor = import_module(f"lextables.tasks.answers.predictors.{job.part}")
     with recorded(job.output("record"), job.settings) as record:
         data = collection.load(job.inputs["data"], job.task["names"])
+        settings = kinds[job.settings["kind"]](**job.settings)
         prediction = Prediction(
-            data,
-            kinds[job.settings["kind"]](**job.settings),
-            collection.marked_of(job.inputs["highlights"]),
-            job.device,
-            job.inputs["vectors"],
-            job.asking,
-            job.threads,
-            record,
+            collection=data,
+            settings=settings,
+            marked=collection.marked_of(job.inputs["highlights"]),
+            device=job.device,
+            vectors=job.inputs["vectors"],
+            asking=job.asking,
+            threads=job.threads,
+            record=record,
         )
-        if marks:
+        if is_marking:
             marked = collection.marked_rows(data, predictor.mark(prediction))
             record["marks"] = write(MARKED, marked, job.output("predictions"))
         else:
