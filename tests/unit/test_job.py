@@ -167,7 +167,7 @@ def test_lines_have_no_control_characters_and_replace_the_bar_of_a_terminal(
     monkeypatch,
 ):
     screen = io.StringIO()
-    lines = job.Lines(job.on(screen))
+    lines = job.Lines(job.writer_to(screen))
     lines.write(
         "\x1b[1;31mred\x1b[0m\n\x1b[?25lhid\tden\x9b2J\n\x1b]0;title\x07a\x08\x1bc\n"
     )

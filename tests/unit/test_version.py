@@ -60,7 +60,7 @@ def test_the_commit_of_a_checkout_is_recorded(checkout):
         "modified": False,
     }
     assert (
-        version.words(record)
+        version.version_text(record)
         == f"{lextables.__version__} (commit {record['commit'][:10]})"
     )
 
@@ -71,7 +71,7 @@ def test_a_change_of_a_tracked_file_is_recorded_and_a_new_file_is_not(checkout):
     (checkout / "code.py").write_text("X = 2\n")
     record = version.made_by()
     assert record["modified"] is True
-    assert version.words(record).endswith(", modified)")
+    assert version.version_text(record).endswith(", modified)")
     git(checkout, "commit", "-am", "second")
     assert version.made_by()["modified"] is False
 
@@ -82,7 +82,7 @@ def test_an_unpacked_archive_has_no_commit(checkout, tmp_path, monkeypatch):
     monkeypatch.setattr(version, "ROOT", inner)
     record = version.made_by()
     assert (record["commit"], record["modified"]) == (None, None)
-    assert version.words(record) == lextables.__version__
+    assert version.version_text(record) == lextables.__version__
 
 
 @pytest.mark.parametrize("broken", ["no git", "no commit"])

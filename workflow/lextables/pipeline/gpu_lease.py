@@ -32,10 +32,14 @@ def acquire(folder: Path | None = None) -> bool:
     machine.  Returns whether a GPU is locked: False if there is none, or if SLURM has
     already given this job exactly one.
     """
-    names = [] if _locks else _candidates()
+    if _locks:
+        return True
+    names = _candidates()
     folder = folder or _own_folder()
+    if not names:
+        return False
     waiting = False
-    while names and not _locks:
+    while True:
         for name in names:
             lock = FileLock(folder / f"{name.replace('/', '_')}.lock")
             try:
@@ -51,7 +55,6 @@ def acquire(folder: Path | None = None) -> bool:
                 "Other jobs use all GPUs; waiting for a free one."
             )
         time.sleep(PAUSE)
-    return bool(_locks)
 
 
 def hide_all() -> None:
@@ -69,24 +72,33 @@ def _candidates() -> list[str]:
     visible = os.environ.get(VISIBLE)
     if visible is None:
         return list(chain.from_iterable(parts_of.values()))
+    entries = _visible_entries(visible)
+    if "SLURM_JOB_ID" in os.environ and len(entries) == 1:
+        return []
+    uuids = []
+    uuid_of_number = {}
+    for number, (gpu, parts) in enumerate(parts_of.items()):
+        uuid_of_number[str(number)] = parts[0]
+        uuids += [gpu, *parts]
+    names = []
+    for entry in entries:
+        if entry in uuid_of_number:
+            names.append(uuid_of_number[entry])
+            continue
+        matching = [uuid for uuid in uuids if uuid.startswith(entry)]
+        names.append(matching[0] if matching else entry)
+    return names
+
+
+def _visible_entries(visible: str) -> list[str]:
+    """The entries of `CUDA_VISIBLE_DEVICES` that CUDA reads."""
     entries = []
     for entry in map(str.strip, visible.split(",")):
         # CUDA ignores everything after an empty or negative entry.
         if entry in ("", "-1"):
             break
         entries.append(entry)
-    if "SLURM_JOB_ID" in os.environ and len(entries) == 1:
-        return []
-    uuids = []
-    numbered = {}
-    for number, (gpu, parts) in enumerate(parts_of.items()):
-        numbered[str(number)] = parts[0]
-        uuids += [gpu, *parts]
-    names = []
-    for entry in entries:
-        matching = [uuid for uuid in uuids if uuid.startswith(entry)]
-        names.append(numbered.get(entry) or min(matching[:1], default=entry))
-    return names
+    return entries
 
 
 def _gpus() -> dict[str, list[str]]:

@@ -85,7 +85,7 @@ class Lines(io.TextIOBase):
         super().close()
 
 
-def on(stream: TextIO) -> Callable[[str], None]:
+def writer_to(stream: TextIO) -> Callable[[str], None]:
     """Return a function that writes a line to ``stream``, on a terminal over the run's
     progress bar.
     """
@@ -112,17 +112,7 @@ def job(log: str | Path) -> Iterator[logging.Logger]:
     (`lextables.pipeline.not_run`).
     """
     log = Path(log)
-    # The objects of imported modules are so many that looking for garbage among them
-    # takes seconds, now and at the end of the process: `freeze` leaves them out.
-    gc.freeze()
-    gc.enable()
-    atexit.register(gc.freeze)
-    # An unwritable log is a single error of the job, not one per line.
-    logging.raiseExceptions = False
-    logging.lastResort = None
-    for number in (signal.SIGINT, signal.SIGTERM):
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, _leave)
+    _prepare_process()
     begin = time.monotonic()
     try:
         with held_by_job():
@@ -134,7 +124,7 @@ def job(log: str | Path) -> Iterator[logging.Logger]:
             logging.basicConfig(level=logging.INFO, handlers=[writing], force=True)
             logger = logging.getLogger("lextables")
             with (
-                closing(Lines(on(sys.stdout))) as output,
+                closing(Lines(writer_to(sys.stdout))) as output,
                 closing(Lines(logger.info)) as progress,
                 redirect_stdout(output),
                 redirect_stderr(progress),
@@ -149,14 +139,36 @@ def job(log: str | Path) -> Iterator[logging.Logger]:
     except BadInput as error:
         _fail(str(error))
     except Exception as error:
-        what = type(error).__name__
-        if str(error):
-            what += f": {error}"
-        if isinstance(error, OSError) and error.strerror:
-            what = plain_reason(error, log.parent)
-            if error.filename:
-                what = f"{error.filename}: {what}"
-        _fail(f"{what} (the traceback is in {log}).")
+        _fail(f"{_in_words(error, log.parent)} (the traceback is in {log}).")
+
+
+def _prepare_process() -> None:
+    """Set up garbage collection, logging and signals of a job's process."""
+    # The objects of imported modules are so many that looking for garbage among them
+    # takes seconds, now and at the end of the process: `freeze` leaves them out.
+    gc.freeze()
+    gc.enable()
+    atexit.register(gc.freeze)
+    # An unwritable log is a single error of the job, not one per line.
+    logging.raiseExceptions = False
+    logging.lastResort = None
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _leave)
+
+
+def _in_words(error: Exception, folder: Path) -> str:
+    """Return what went wrong: a reason of the system, or the error's type and message.
+
+    ``folder`` is one in which the job writes (`plain_reason`).
+    """
+    if isinstance(error, OSError) and error.strerror:
+        reason = plain_reason(error, folder)
+        return f"{error.filename}: {reason}" if error.filename else reason
+    what = type(error).__name__
+    if str(error):
+        what += f": {error}"
+    return what
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
@@ -251,7 +263,8 @@ def _fail(sentence: str) -> None:
     logger = logging.getLogger("lextables")
     logger.error("the job failed\n%s", traceback.format_exc().rstrip())
     logger.error("failed: %s", one_line(sentence))
-    on(sys.stderr)(one_line(sentence))
+    show = writer_to(sys.stderr)
+    show(one_line(sentence))
     sys.exit(1)
 
 

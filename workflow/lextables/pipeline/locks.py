@@ -82,7 +82,10 @@ def acquire(
                 if not guards.enter_context(exclusive(folder / GUARD)):
                     return NO_LOCKS
             others = [*_live(folders[0]), *_live(folders[1])]
-            message = _note_on(others, run, results) or _clean(state, results, clean)
+            if others:
+                message = _note_on(others, run, results)
+            else:
+                message = _clean(state, results, clean)
             record = run.model_dump_json().encode()
             files = []
             for folder in folders:
@@ -97,7 +100,7 @@ def acquire(
 
 
 def _note_on(others: list[Owner], run: Owner, results: Path) -> str:
-    """Return a message about ``others`` that use the folders, or "" without any.
+    """Return a message about ``others`` that use the folders, of which there is one.
 
     Raises `BadInput` if one is of another checkout.  Runs of the same checkout may go
     on: Snakemake itself refuses one that writes the same files.
@@ -107,8 +110,6 @@ def _note_on(others: list[Owner], run: Owner, results: Path) -> str:
             what = f"another run, or a job of a killed run, in {owner.state} uses this folder ({owner.process})"
             do = "wait for it or stop it; if nothing is running on any machine, run snakemake --unlock there"
             raise BadInput(what, where=str(results), do=do)
-    if not others:
-        return ""
     return (
         f"Another run, or a job of a killed run, uses this folder ({others[0].process}); "
         "both continue, because they write different files."

@@ -85,7 +85,7 @@ def without_reason(paths: Iterable[str]) -> list[str]:
 
 def reasons(results: str | Path) -> list[str]:
     """Return the different reasons in the outputs below ``results``."""
-    return [*dict.fromkeys(why for _, why in _left(Path(results)))]
+    return [*dict.fromkeys(why for _, why in _files_with_reason(Path(results)))]
 
 
 def drop(results: str | Path) -> set[str]:
@@ -93,7 +93,7 @@ def drop(results: str | Path) -> set[str]:
     relative to it.
     """
     places = set()
-    for path, _ in [*_left(Path(results))]:
+    for path, _ in [*_files_with_reason(Path(results))]:
         path.unlink()
         places.add(path.parent.relative_to(results).as_posix())
         if path.name == _IN_FOLDER:
@@ -101,7 +101,7 @@ def drop(results: str | Path) -> set[str]:
     return places
 
 
-def _left(results: Path) -> Iterator[tuple[Path, str]]:
+def _files_with_reason(results: Path) -> Iterator[tuple[Path, str]]:
     """Yield each file with a reason below ``results``, and the reason."""
     for place in PLACES:
         for path in sorted((results / place).rglob("*")):

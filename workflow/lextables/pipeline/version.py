@@ -43,7 +43,7 @@ def made_by() -> JsonObject:
     return record
 
 
-def words(record: JsonObject) -> str:
+def version_text(record: JsonObject) -> str:
     """Put what `made_by` returns into words: ``0.1.0 (commit 1a2b3c4d5e,
     modified)``.
     """

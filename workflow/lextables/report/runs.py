@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lextables.metrics import HIGH, LOW
 from lextables.pipeline.dataset import read
-from lextables.pipeline.version import words as version_text
+from lextables.pipeline.version import version_text
 from lextables.report import tables
 from lextables.report.commands import Settings, command, cost
 from lextables.report.exhibits import cut

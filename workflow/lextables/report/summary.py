@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from lextables.pipeline.version import words
+from lextables.pipeline.version import version_text
 from lextables.report import site, wording
 from lextables.report.commands import Settings, changed_keys
 from lextables.report.headlines import Finding, findings
@@ -337,7 +337,7 @@ def _made(material: Material) -> str:
         devices[run.record["device"]] += 1
         made_by = run.record.get("lextables")
         if made_by:
-            versions[words(made_by)] += 1
+            versions[version_text(made_by)] += 1
     origin = f"{_counted('by lextables', versions)}; {_counted('on', devices)}"
     return f"{number:,} runs, the last on {material.date}: {origin}."
 
