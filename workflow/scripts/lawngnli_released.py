@@ -35,11 +35,9 @@ with job(snakemake.log[0]) as log:
     released = Released(inputs.rows, inputs.cases, inputs.hypotheses, masks)
     check_examples_left(released.funnel())
     released.write(output.examples, output.long_premises, output.unfiltered)
-    other_parser = (
-        ""
-        if params.parser == params.parsers[0]
-        else f"hypotheses contradicted over {params.parser}"
-    )
+    other_parser = ""
+    if params.parser != params.parsers[0]:
+        other_parser = f"hypotheses contradicted over {params.parser}"
     printed = [
         cell
         for cell in published.load(ROOT / "resources/published/lawngnli.csv")

@@ -34,9 +34,11 @@ with job(snakemake.log[0]) as log:
     # Similar opinions are found by products of vectors.
     own_settings.check_similarity_is_product(encoder.similarity_fn_name)
     # Encoded as in the runs of the task, so that both share the cached vectors.
-    encode_query, encode_document = (
-        bi_encoder.cached(encode, encoder, params.encoder, params.vectors)
-        for encode in (bi_encoder.encode_queries, bi_encoder.encode_documents)
+    encode_query = bi_encoder.cached(
+        bi_encoder.encode_queries, encoder, params.encoder, params.vectors
+    )
+    encode_document = bi_encoder.cached(
+        bi_encoder.encode_documents, encoder, params.encoder, params.vectors
     )
     examples_census = read_json(inputs.census, Census)
     # From a part of the collection the pools are not the paper's, even if the examples
@@ -54,29 +56,33 @@ with job(snakemake.log[0]) as log:
         if source["comparable"] and not is_whole:
             source = source | incomplete
         sources.append(source)
-    census_of_both = {"encoder": params.encoder["model"], "sources": sources}
+    shared_census = {"encoder": params.encoder["model"], "sources": sources}
 
     # The retrieval data set.
     tables = (DOCUMENTS, JUDGEMENTS, QUERIES)
-    paths = {table.name: output[table.name] for table in tables}
+    retrieval_paths = {table.name: output[table.name] for table in tables}
     counts = write_retrieval(
         inputs.examples,
         inputs.opinions,
         encode_query=encode_query,
         encode_document=encode_document,
-        tables=paths,
+        tables=retrieval_paths,
     )
     check_examples_left(
         [("a test example that is Entail or Contradict", counts.queries)]
     )
-    tables_census = {table.name: census(table, paths[table.name]) for table in tables}
+    tables_census = {
+        table.name: census(table, retrieval_paths[table.name]) for table in tables
+    }
     write_census(
-        output.census, census_of_both | {"data": tables_census, "pools": asdict(counts)}
+        output.census, shared_census | {"data": tables_census, "pools": asdict(counts)}
     )
     log.info("%s", counts)
 
     # The training set for rerankers.
-    paths = {table.name: output[f"reranking_{table.name}"] for table in RERANKING}
+    reranking_paths = {
+        table.name: output[f"reranking_{table.name}"] for table in RERANKING
+    }
     write_reranking(
         inputs.examples,
         inputs.unfiltered,
@@ -84,9 +90,9 @@ with job(snakemake.log[0]) as log:
         encode_query=encode_query,
         encode_document=encode_document,
         seed=params.seed,
-        tables=paths,
+        tables=reranking_paths,
     )
     tables_census = {
-        table.name: census(table, paths[table.name]) for table in RERANKING
+        table.name: census(table, reranking_paths[table.name]) for table in RERANKING
     }
-    write_census(output.reranking_census, census_of_both | {"data": tables_census})
+    write_census(output.reranking_census, shared_census | {"data": tables_census})
