@@ -266,21 +266,27 @@ def damaged(folder: str | Path) -> Iterator[tuple[Path, str]]:
                 file = Path(place, name)
                 if name.endswith(DOUBTED):
                     file.unlink()
-                    fault = _doubt_of(file.with_name(name.removesuffix(DOUBTED)))
-                    if fault:
-                        yield file.with_name(name.removesuffix(DOUBTED)), fault
+                    file = file.with_name(name.removesuffix(DOUBTED))
+                    fault = _doubt_of(file)
+                elif _is_to_check(file, checked_at):
+                    fault = fault_of(file)
+                else:
                     continue
-                if Path(f"{file}{DOUBTED}").exists():
-                    continue
-                # The time of the last change of its content or name; it cannot be set.
-                if file.stat().st_ctime_ns < checked_at or not _is_unverified(file):
-                    continue
-                # To read the directories of thousands of zips would take minutes.
-                if file.suffix == ".zip" and zipfile.is_zipfile(file):
-                    continue
-                fault = fault_of(file)
                 if fault:
                     yield file, fault
+
+
+def _is_to_check(file: Path, checked_at: int) -> bool:
+    """Return whether a file is a download without a registered digest that has changed
+    since ``checked_at``, in nanoseconds.
+    """
+    if Path(f"{file}{DOUBTED}").exists():
+        return False
+    # The time of the last change of its content or name; it cannot be set.
+    if file.stat().st_ctime_ns < checked_at or not _is_unverified(file):
+        return False
+    # To read the directories of thousands of zips would take minutes.
+    return not (file.suffix == ".zip" and zipfile.is_zipfile(file))
 
 
 def _doubt_of(file: Path) -> str:
@@ -426,7 +432,7 @@ def _wrong_file(
     if sizes and digests.bytes < min(sizes):
         what = f"{digests.bytes:,} bytes, where {entry.name} as published has {min(sizes):,}"
         return BadInput(what, where=str(mirrored), do="copy or fetch it again")
-    registered = ", ".join(c.pin for c in allowed)
+    registered = ", ".join(candidate.pin for candidate in allowed)
     return BadInput(
         f"{digests.bytes:,} bytes with digest {digests.of('sha256')} are not registered for {entry.name}"
         f" ({registered})",

@@ -219,10 +219,10 @@ def compare(
     for printed in published:
         if printed.number is not None:
             numbers[printed.row, printed.column] = printed.number
-    units = cache(of_run)  # a run may have several measures
+    cached = cache(of_run)  # a run may have several measures
     pairs: list[Pair] = []
     for measure_cells in by_measure.values():
-        pairs += _pairs(measure_cells, numbers, units)
+        pairs += _pairs(measure_cells, numbers, cached)
     return pairs
 
 
@@ -250,10 +250,10 @@ def _pairs(
         number = numbers.get((cell.row, cell.column))
         if number is not None:
             printed.append(_System(score, number, {}))
-    printed = _best_first(printed)
+    published = _best_first(printed)
     tested = []
     if len(ran) > 1:
-        systems = [_with_units(*system, of_run) for system in ran]
+        systems = [_with_units(system, folders, of_run) for system, folders in ran]
         for pair in _compared(_best_first(systems)):
             yield pair
             if not pair.untested:
@@ -261,12 +261,12 @@ def _pairs(
     if tested:
         units = _all_units(tested)
         median = _median_detectable(tested)
-        for better, worse in pairwise(printed):
+        for better, worse in pairwise(published):
             pair = _untested(better, worse, units, PRINTED)
             yield replace(pair, detectable=median)
-    if printed and baselines:
-        best = _best_first(baselines)[0]
-        yield _untested(printed[0], best, "", BASELINE)
+    if published and baselines:
+        best_baseline = _best_first(baselines)[0]
+        yield _untested(published[0], best_baseline, "", BASELINE)
 
 
 def _best_first(systems: Iterable[_System]) -> list[_System]:
@@ -527,7 +527,10 @@ def comparisons(pairs: Iterable[Pair]) -> list[Comparison]:
     for pair in pairs:
         if pair.untested != BASELINE:
             by_measure[pair.measure].append(pair)
-    return [_comparison(*measure) for measure in by_measure.items()]
+    return [
+        _comparison(measure, measure_pairs)
+        for measure, measure_pairs in by_measure.items()
+    ]
 
 
 def _comparison(measure: str, pairs: Sequence[Pair]) -> Comparison:

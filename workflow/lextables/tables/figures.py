@@ -267,7 +267,7 @@ def bars_by_group(figure: Figure, lines: Sequence[Line]) -> None:
     series: dict[str, Series] = {}
     hatches = itertools.cycle(HATCHES)
     groups: dict[str, list[Bar]] = defaultdict(list)
-    drawn = ""
+    drawn_measure = ""
     for line in lines:
         if line.published:
             published.setdefault(line.row, line.published)
@@ -276,8 +276,8 @@ def bars_by_group(figure: Figure, lines: Sequence[Line]) -> None:
         value = number(_ours(line))
         if not colon or value is None:
             continue
-        drawn = drawn or measure
-        if measure != drawn:
+        drawn_measure = drawn_measure or measure
+        if measure != drawn_measure:
             continue
         if line.column not in series:
             ours = not line.column.endswith(OF_PRINTED)
@@ -288,7 +288,7 @@ def bars_by_group(figure: Figure, lines: Sequence[Line]) -> None:
         groups[textwrap.fill(name, LABEL)].append(bar)
     axes = _bar_chart(figure, groups)
     if axes:
-        axes.set_xlabel(f"{drawn} (%)")
+        axes.set_xlabel(f"{drawn_measure} (%)")
 
 
 def _bar_chart(figure: Figure, groups: Mapping[str, Sequence[Bar]]) -> Axes | None:
@@ -344,14 +344,15 @@ def histogram(figure: Figure, lines: Sequence[Line]) -> None:
     Published ones are lines, ours are markers.
     """
     axes = figure.add_subplot()
-    bins = 0
+    has_bins = False
     centres: list[Line] = []
     for line in lines:
-        bins += _draw_bin(axes, line)
-        first = not centres or centres[0].row == line.row
-        if line.column in CENTRES and first:
+        is_drawn = _draw_bin(axes, line)
+        has_bins = has_bins or is_drawn
+        is_of_first_row = not centres or centres[0].row == line.row
+        if line.column in CENTRES and is_of_first_row:
             centres.append(line)
-    if not bins and not centres:
+    if not has_bins and not centres:
         _empty(figure)
         return
     handles: list[Artist] = []

@@ -518,7 +518,9 @@ def _reached(row: Mapping[str, Line], published: Rows) -> str:
             if other is None or value is None or other.ours:
                 continue
             total += 1
-            reached += own >= value if higher_is_better else own <= value
+            is_reached = own >= value if higher_is_better else own <= value
+            if is_reached:
+                reached += 1
     return f"reaches {reached} of {total} published values" if total else ""
 
 

@@ -380,14 +380,15 @@ def table_d2(results: Results) -> list[Cell]:
     """
     cells = []
     for system in results.rows:
-        name = _state(system)
-        if system["reranker"] != results.entry.names["printed"]:
-            if not system["additional"]:
-                continue
-            state = name
+        state = _state(system)
+        if system["reranker"] == results.entry.names["printed"]:
+            name = state
+        elif not system["additional"]:
+            continue
+        elif system["reranked"]:
+            name = f"{_label(system)}, {state}"
+        else:
             name = _label(system)
-            if system["reranked"]:
-                name += f", {state}"
         cells += _by_category(results, system, name, name)
     return cells
 

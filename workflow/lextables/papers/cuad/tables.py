@@ -49,7 +49,6 @@ RELEASED_NAMES = {
 # Figure 2 does not state its bins.  Its axis ends at 200 contracts, which the first bin
 # of eight pages just exceeds, and the first bin of ten pages exceeds by far.
 BIN = 8
-ALL_CONTRACTS = "100"  # per cent, as in the conditions of runs
 OWN_SHARES = "not trained on this share of the contracts"
 ALL_TIED = "all categories have the same area"
 
@@ -314,9 +313,9 @@ def _by_category(results: Results, metric: str) -> list[Cell]:
     """
     ranked_by = results.entry.names["ranked_by"]
     (model,) = (system for system in results.rows if system["row"] == ranked_by)
-    folders = _folders(model)
-    ranks = _ranks(results, folders)
-    seed_ranks = [_ranks(results, (folder,)) for folder in folders]
+    model_folders = _folders(model)
+    ranks = _ranks(results, model_folders)
+    seed_ranks = [_ranks(results, (folder,)) for folder in model_folders]
     cells = []
     for printed in results.published:
         cells.append(_rank_cell(printed, model, ranks, seed_ranks))
@@ -461,7 +460,7 @@ def figure6(results: Results) -> list[Cell]:
             score = Score(measure, name, AUPR, "all", "contracts", 100)
             # The authors' weights are those of all contracts; smaller shares are
             # trained here.
-            trained = system["trained"] or share != ALL_CONTRACTS
+            trained = system["trained"] or share != WHOLE
             cell = score_cell(
                 results,
                 system,

@@ -490,7 +490,8 @@ def table_validation(results: Results) -> list[Cell]:
     """
     tested: Counter[str] = Counter()
     for row in results.examples:
-        tested[row["question"]] += row["split"] == "test"
+        if row["split"] == "test":
+            tested[row["question"]] += 1
     authors = _authors(results)
     cells = []
     for name in dict.fromkeys(head["question"] for head in results.heads):

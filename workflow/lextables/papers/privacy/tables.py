@@ -122,10 +122,11 @@ def table1(results: Results) -> list[Cell]:
     for highlight in read(results.data / "highlights.parquet", ["site"]):
         highlights[highlight["site"]] += 1
     responses: Counter[str] = Counter()
-    sure: Counter[str] = Counter()
+    with_confidence: Counter[str] = Counter()
     for row in results.responses:
         responses[row["site"]] += 1
-        sure[row["site"]] += row["confidence"] is not None
+        if row["confidence"] is not None:
+            with_confidence[row["site"]] += 1
     readers = {row["reader_id"] for row in results.responses}
     totals = {
         "Questions": len(results.questions),
@@ -142,7 +143,7 @@ def table1(results: Results) -> list[Cell]:
         counts["Words"][column] += site["words"]
         counts["Highlight Annotations"][column] += highlights[site["site"]]
         counts["Policy Classifications"][column] += responses[site["site"]]
-        counts["Confidence Scores"][column] += sure[site["site"]]
+        counts["Confidence Scores"][column] += with_confidence[site["site"]]
     cells = []
     for name, number in totals.items():
         cells.append(Cell(name, "All", float(number)))
@@ -167,17 +168,17 @@ def table_agreement(results: Results) -> list[Cell]:
         if not math.isnan(value):
             alphas[name] = value
     cells = []
-    of: dict[str, Callable[[Sequence[float]], float]] = {
+    summaries: dict[str, Callable[[Sequence[float]], float]] = {
         "least": min,
         "greatest": max,
         "mean": statistics.fmean,
     }
     values = list(alphas.values())
-    for name, function in of.items():
-        cells.append(_summary_cell(values, function, ALL, f"{ALPHA}, {name}", 2))
-    every = _agreements(results, results.questions)
-    disagreement = sum(1 - share for share in every)
-    cells.append(_summary_cell(every, _per_cent, ALL, "Absolute agreement", 0))
+    for name, summary in summaries.items():
+        cells.append(_summary_cell(values, summary, ALL, f"{ALPHA}, {name}", 2))
+    all_shares = _agreements(results, results.questions)
+    disagreement = sum(1 - share for share in all_shares)
+    cells.append(_summary_cell(all_shares, _per_cent, ALL, "Absolute agreement", 0))
     rows = {ALL: list(results.questions)}
     for category in results.categories:
         rows[category] = results.of_category(category)
@@ -197,12 +198,12 @@ def table_agreement(results: Results) -> list[Cell]:
 
 
 def _summary_cell(
-    values: Sequence[float], of: Callable, row: str, column: str, decimals: int
+    values: Sequence[float], summary: Callable, row: str, column: str, decimals: int
 ) -> Cell:
-    """Return a cell with ``of(values)``; without values, with the reason."""
+    """Return a cell with ``summary(values)``; without values, with the reason."""
     if not values:
         return Cell(row, column, None, decimals=decimals, reason=ONE_ANSWER)
-    return Cell(row, column, of(values), decimals=decimals)
+    return Cell(row, column, summary(values), decimals=decimals)
 
 
 def _part(part: float, whole: float) -> float:
@@ -410,18 +411,19 @@ def _by_group(
     Published models come first, then additional ones.
     """
     # {printed column: row of a system}, where they differ.
-    names = results.entry.names
+    system_row_of = results.entry.names
+    column_of = {row: column for column, row in system_row_of.items()}
     columns = {}  # {column: row of its system}
     for printed in results.published:
-        columns[printed.column] = names.get(printed.column, printed.column)
-    called = {row: column for column, row in names.items()}
-    for row in results.systems:
-        columns.setdefault(called.get(row, row), row)
+        columns[printed.column] = system_row_of.get(printed.column, printed.column)
+    for system_row in results.systems:
+        column = column_of.get(system_row, system_row)
+        columns.setdefault(column, system_row)
     cells = []
     for row, group in groups.items():
-        for column, name in columns.items():
+        for column, system_row in columns.items():
             score = Score(row, column, metric, group, UNITS, lower=metric != ACCURACY)
-            system = results.systems.get(name)
+            system = results.systems.get(system_row)
             cell = _score(results, system, row, column, decimals, score)
             # An additional row has only cells with a value, unless none of its runs
             # ran.
