@@ -98,12 +98,12 @@ def drawn(rows: Sequence[Row], seed: int, size: int = SIZE) -> list[Row]:
     for key, (count, _) in quota.items():
         if key in largest:
             count += 1
-        drawn = sorted(strata[key], key=lambda row: _drawn(seed, "reading", row))
-        chosen += drawn[:count]
-    return sorted(chosen, key=lambda row: _drawn(seed, "reading order", row))
+        shuffled = sorted(strata[key], key=lambda row: _draw(seed, "reading", row))
+        chosen += shuffled[:count]
+    return sorted(chosen, key=lambda row: _draw(seed, "reading order", row))
 
 
-def _drawn(seed: int, purpose: str, row: Row) -> tuple[int, str, bool]:
+def _draw(seed: int, purpose: str, row: Row) -> tuple[int, str, bool]:
     """Return the key of a row by which it is sorted into a random order."""
     return (
         draw(seed, purpose, row["example_id"], row["is_twin"]),

@@ -112,8 +112,9 @@ _COLUMNS = [
     "negated",
     "fault",
     "hypothesis",
+    "cited_case_id",
+    "short_premise",
 ]
-_COLUMNS += ["cited_case_id", "short_premise"]
 
 
 def write_pairs(

@@ -153,8 +153,9 @@ _EXAMPLE = [
     "negated",
     "hypothesis",
     "citing_case_id",
+    "cited_case_id",
+    "cited_jurisdiction",
 ]
-_EXAMPLE += ["cited_case_id", "cited_jurisdiction"]
 _OPINION = ["opinion_id", "case_id", "jurisdiction", "opinion_type", "majorities"]
 
 Encode = Callable[[Sequence[str]], np.ndarray]  # n texts to an array (n, d)
@@ -251,15 +252,13 @@ def write_retrieval(
     jurisdictions, and 12 bytes per document of each pool.
     """
     queries = queries_of(examples)
-    places = searched(queries, opinions, encode_query, encode_document, others + 1)
-    counts = PoolCounts(
-        others + 1, len(queries), sum(len(place.ids) for place in places.values())
-    )
-    counts.small = {
-        name: len(place.ids)
-        for name, place in places.items()
-        if len(place.ids) <= others
-    }
+    size = others + 1
+    jurisdictions = searched(queries, opinions, encode_query, encode_document, size)
+    counts = PoolCounts(size, queries=len(queries))
+    for name, jurisdiction in jurisdictions.items():
+        counts.opinions += len(jurisdiction.ids)
+        if len(jurisdiction.ids) < size:
+            counts.small[name] = len(jurisdiction.ids)
     documents: set[str] = set()
 
     def judged() -> Iterator[Row]:
@@ -267,9 +266,9 @@ def write_retrieval(
         # {jurisdiction: the number of its next query}
         numbers: Counter[str] = Counter()
         for query in queries:
-            place = places[query["jurisdiction"]]
-            pool = place.pool(numbers[query["jurisdiction"]], others)
-            numbers[query["jurisdiction"]] += 1
+            name = query["jurisdiction"]
+            pool = jurisdictions[name].pool(numbers[name], others)
+            numbers[name] += 1
             documents.update(pool)
             target, *beside = pool
             counts.target_first += all(
@@ -298,7 +297,7 @@ def searched(
     encode_query: Encode,
     encode_document: Encode,
     most: int,
-) -> dict[str, "Jurisdiction"]:
+) -> dict[str, Jurisdiction]:
     """{jurisdiction: its queries with the ``most`` opinions nearest to each}.
 
     Queries are rows with ``jurisdiction``, ``cited_case_id`` and ``text``; a
@@ -307,12 +306,12 @@ def searched(
     queries_of: dict[str, list[Row]] = defaultdict(list)
     for row in queries:
         queries_of[row["jurisdiction"]].append(row)
-    places = {}
-    for place in sorted(queries_of):
-        places[place] = Jurisdiction(queries_of[place], encode_query)
-    for place, batch in _batches(_majorities(opinions, places)):
-        places[place].search(batch, encode_document, most)
-    return places
+    jurisdictions = {}
+    for name in sorted(queries_of):
+        jurisdictions[name] = Jurisdiction(queries_of[name], encode_query)
+    for name, batch in _batches(_majorities(opinions, jurisdictions)):
+        jurisdictions[name].search(batch, encode_document, most)
+    return jurisdictions
 
 
 def case_of(opinion_id: str) -> int:
@@ -427,12 +426,14 @@ def _drawn(
     one; a query without any is left out.
     """
     negatives = {}
-    places = searched(neutral, opinions, encode_query, encode_document, CANDIDATES + 1)
-    for place in places.values():
-        for query_number, row in enumerate(place.queries):
+    jurisdictions = searched(
+        neutral, opinions, encode_query, encode_document, CANDIDATES + 1
+    )
+    for jurisdiction in jurisdictions.values():
+        for query_number, row in enumerate(jurisdiction.queries):
             near = [
                 opinion
-                for opinion in place.near(query_number)
+                for opinion in jurisdiction.near(query_number)
                 if case_of(opinion) != row["cited_case_id"]
             ]
             if candidates := near[:CANDIDATES]:
