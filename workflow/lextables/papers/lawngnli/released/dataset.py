@@ -89,14 +89,7 @@ class Released:
             self._citing[row["cited_case_id"]].append(row)
         self._measure()
         self.masks_fault = self._masks_fault()
-        # Twins have one example id; if one is dropped, so is the other.
-        without_twin = set()
-        for row in self.rows:
-            if row["fault"]:
-                without_twin.add(row["example_id"])
-        for row in self.rows:
-            if not row["fault"] and row["example_id"] in without_twin:
-                row["fault"] = NO_TWIN
+        self._drop_twins()
 
     def _measure(self) -> None:
         """Measure the premises of each row, and find the rows without them."""
@@ -132,6 +125,13 @@ class Released:
                 premises = f"the {name} premises have {totals[name]:,} characters"
                 return f"{premises} and the mask {len(mask):,}"
         return ""
+
+    def _drop_twins(self) -> None:
+        """Drop each row whose twin, the row with the same example id, is dropped."""
+        dropped = {row["example_id"] for row in self.rows if row["fault"]}
+        for row in self.rows:
+            if not row["fault"] and row["example_id"] in dropped:
+                row["fault"] = NO_TWIN
 
     def _majorities(self) -> Iterator[tuple[Row, tuple[int, str] | None]]:
         """Each cited case, in the order of their ids, with (place in the case, text) of

@@ -196,18 +196,22 @@ def load(path: str | Path, *, limit_bytes: int = LIMIT_BYTES) -> Any:
 
 # What ``reconstruct_nli.py`` reads from the frame.
 ID_COLUMNS = (
-    *(
-        "index",
-        "caseid",
-        "cited_case",
-        "cited_pages",
-        "i",
-        "start_index",
-        "end_index",
-        "clause_id",
-        "sent_id",
-    ),
-    *("label", "negation", "flip", "e", "h", "sample", "split"),
+    "index",
+    "caseid",
+    "cited_case",
+    "cited_pages",
+    "i",
+    "start_index",
+    "end_index",
+    "clause_id",
+    "sent_id",
+    "label",
+    "negation",
+    "flip",
+    "e",
+    "h",
+    "sample",
+    "split",
 )
 
 ROWS = Table(
@@ -300,13 +304,8 @@ def read_ids(path: str | Path) -> Iterator[Row]:
             raise BadInput(
                 f"a value cannot be read ({error!r})", where=where, do=ADVICE
             ) from error
-        pair = (
-            *(
-                row[c]
-                for c in ("citing_case_id", "opinion", "start", "end", "cited_case_id")
-            ),
-            *row["pages"],
-        )
+        opinion = (row["citing_case_id"], row["opinion"])
+        pair = (*opinion, row["start"], row["end"], row["cited_case_id"], *row["pages"])
         if others := waiting.get((pair, not row["flipped"])):
             row = {**row, "example_id": others.pop(0), "is_twin": True}
         else:
@@ -332,11 +331,9 @@ def _row(released: Mapping[Any, Any]) -> Row:
     )
     number = {key: _number(released[key]) for key in keys}
     # Without a pincite the frame has no pages, or pandas' nan for them.
-    pages = (
-        released["cited_pages"]
-        if isinstance(released["cited_pages"], set | frozenset)
-        else ()
-    )
+    pages = released["cited_pages"]
+    if not isinstance(pages, set | frozenset):
+        pages = ()
     # Truth values are compared with `in`, so that None and nan are neither.  False in
     # "e" means that the contradiction algorithm makes the other text.
     changed = released["e"] in (False,)
@@ -389,11 +386,9 @@ class Mask:
         """Return the number of digits: three for four characters of base64, less one
         for each "=" at the end.
         """
-        return (
-            len(self._encoded) // 4 * 3
-            - len(self._encoded[-2:])
-            + len(self._encoded[-2:].rstrip(b"="))
-        )
+        end = self._encoded[-2:]
+        padding = len(end) - len(end.rstrip(b"="))
+        return len(self._encoded) // 4 * 3 - padding
 
     def cut(self, text: str, start: int) -> str:
         """Return the characters of ``text`` whose digit, from ``start`` on, is 1; "|"
@@ -405,13 +400,13 @@ class Mask:
         # The groups of four characters of base64 that have these digits.
         groups = slice(start // 3 * 4, -(-(start + len(text)) // 3) * 4)
         try:
-            digits = base64.b64decode(self._encoded[groups], validate=True)[
-                start % 3 :
-            ][: len(text)]
+            decoded = base64.b64decode(self._encoded[groups], validate=True)
         except binascii.Error as error:
             raise BadInput(
                 f"the mask is not base64 ({error})", where=self._where, do=ADVICE
             ) from error
+        first = start % 3  # digits of the first group before ``start``
+        digits = decoded[first : first + len(text)]
         if digits.strip(b"01") or len(digits) < len(text):
             raise BadInput(
                 "the mask holds anything but 0 and 1, or ends",
