@@ -27,7 +27,7 @@ COLUMNS = [
     "fault",
 ]
 LABELS = ("entail", "contradict", "neutral")
-EACH = 2  # examples per label
+PAIRS_PER_LABEL = 2
 MAX_ROWS = 20_000  # the first rows of the table, from which examples are chosen
 MAX_CHARACTERS = 900  # a longer premise is cut
 TITLES = {
@@ -53,7 +53,7 @@ def sections(data: Path) -> list[Section]:
         "What remains after each step, from all citations of a case to pairs of examples.",
         [(step, n) for step, n in census.get("funnel", [])],
     )
-    pairs = [_example(*pair) for pair in chosen(folder / "examples.parquet")]
+    pairs = [_example(*pair) for pair in preferred_pairs(folder / "examples.parquet")]
     examples = Examples(
         "Examples, and the edit that reverses their meaning",
         "A premise is the text of the cited pages, a hypothesis the citing court's description of them. The "
@@ -67,9 +67,11 @@ def sections(data: Path) -> list[Section]:
     ]
 
 
-def chosen(path: Path) -> list[tuple[dataset.Row, dataset.Row]]:
-    """Return `EACH` (example, twin) pairs per label, those first that the difficulty
-    filters pass and whose premises have about `PREFERRED_CHARACTERS`.
+def preferred_pairs(path: Path) -> list[tuple[dataset.Row, dataset.Row]]:
+    """Return `PAIRS_PER_LABEL` pairs (example, twin) of each label.
+
+    Those come first that the difficulty filters pass, then those whose premises have
+    about `PREFERRED_CHARACTERS`.
     """
     by_label: dict[str, list[tuple[dataset.Row, dataset.Row]]] = {
         label: [] for label in LABELS
@@ -81,7 +83,7 @@ def chosen(path: Path) -> list[tuple[dataset.Row, dataset.Row]]:
             by_label[row["label"]].append((row, twin))
     preferred = []
     for pairs in by_label.values():
-        preferred += sorted(pairs, key=_preference)[:EACH]
+        preferred += sorted(pairs, key=_preference)[:PAIRS_PER_LABEL]
     return preferred
 
 

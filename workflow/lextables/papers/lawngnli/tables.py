@@ -264,15 +264,22 @@ def _reading_cell(row: str, column: str, pairs: Sequence[tuple[Row, Pair]]) -> C
         return Cell(row, column, None, reason="no agreement on any of these")
     if measure == "Accuracy":
         label_pairs = [(example["label"], pair[0].label) for example, pair in gold]
-        value = _balanced(label_pairs)
-        left_out = []
-        for i in range(len(label_pairs)):
-            left_out.append(_balanced(label_pairs[:i] + label_pairs[i + 1 :]))
-        interval = jackknife_interval(value, np.array(left_out), (0, 1))
-        low, high = interval or (None, None)
-        return Cell(row, column, value, low, high)
+        return _balanced_cell(row, column, label_pairs)
     low, high = share_interval(len(part), len(total)) or (None, None)
     return Cell(row, column, len(part) / len(total), low, high)
+
+
+def _balanced_cell(row: str, column: str, labels: Sequence[tuple[str, str]]) -> Cell:
+    """The balanced accuracy of (automatic label, gold label) pairs; for its interval
+    each pair is left out in turn.
+    """
+    value = _balanced(labels)
+    left_out = []
+    for i in range(len(labels)):
+        left_out.append(_balanced([*labels[:i], *labels[i + 1 :]]))
+    interval = jackknife_interval(value, np.array(left_out), (0, 1))
+    low, high = interval or (None, None)
+    return Cell(row, column, value, low, high)
 
 
 def _balanced(labels: Sequence[tuple[str, str]]) -> float:

@@ -363,12 +363,13 @@ def _p_value_row(
     by column.
     """
     for printed in inputs.published:
-        if printed.row == P_VALUES:
-            values = p_values.get(printed.column)
-            reason = "" if values else NO_PRINTED
-            yield Cell(
-                P_VALUES, printed.column, max(values) if values else None, reason=reason
-            )
+        if printed.row != P_VALUES:
+            continue
+        values = p_values.get(printed.column)
+        if values:
+            yield Cell(P_VALUES, printed.column, max(values))
+        else:
+            yield Cell(P_VALUES, printed.column, None, reason=NO_PRINTED)
 
 
 def _counts(
@@ -402,10 +403,10 @@ def by_readings(inputs: Inputs) -> Iterator[Cell]:
         folders = _folders(system)
         # {(condition, kind of labels): balanced accuracies, one a seed}
         by_labels: dict[tuple[str, str], list[float]] = {}
-        if row in printed and not system["additional"]:
+        if not system["additional"]:
+            if row not in printed:
+                continue
             published_models.append((folders, by_labels))
-        if not system["additional"] and row not in printed:
-            continue
         for column, entry in columns.items():
             condition = entry["condition"]
             has_scores = tested.has_scores(folders, condition)
