@@ -98,7 +98,7 @@ class _CountingHandler(logging.Handler):
 
 
 @contextmanager
-def logged(
+def counting_warnings(
     counts: Counter[str],
     loggers: Sequence[str],
     kind: Callable[[logging.LogRecord], str],

@@ -158,10 +158,11 @@ def read_parentheticals(
             _parenthetical(text, plain, citations, cited, claimants, chains[start])
         )
     read.sort(key=lambda parenthetical: parenthetical.start)
+    # Each once, in order of first citation.
     resources = dict.fromkeys(
-        c.resource
-        for c, f in zip(cited, citations, strict=True)
-        if c is not None and f.kind
+        case.resource
+        for case, item in zip(cited, citations, strict=True)
+        if case is not None and item.kind
     )
     return Parentheticals(tuple(read), tuple(unread), tuple(resources), counts)
 
@@ -277,14 +278,14 @@ def _nested(
     nested = []
     event = 0
     end = 0
-    for item in sorted(
+    for number in sorted(
         range(len(citations)), key=lambda number: citations[number].start
     ):
-        start = citations[item].start
+        start = citations[number].start
         while event < len(events) and events[event][0] < start:
             end = max(end, events[event][1])
             event += 1
-        nested.append((item, start < end))
+        nested.append((number, start < end))
     return [inside for _, inside in sorted(nested)]
 
 

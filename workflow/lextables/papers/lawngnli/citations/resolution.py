@@ -44,7 +44,7 @@ from lextables.papers.lawngnli.citations.case_index import (
     volume_key,
 )
 from lextables.papers.lawngnli.citations.pincites import BEFORE_PARALLEL
-from lextables.papers.lawngnli.steps import logged
+from lextables.papers.lawngnli.steps import counting_warnings
 from lextables.pipeline.cache import make_cache, user_cache
 
 # What a citation is to: a case of the corpus (its id), a case outside it (the key of
@@ -209,7 +209,7 @@ def find_citations(
     citations: list[LocatedCitation] = []
     prepared = searchable(text)
     start = 0
-    with logged(counts, ("eyecite",), lambda record: "warnings of eyecite"):
+    with counting_warnings(counts, ("eyecite",), lambda record: "warnings of eyecite"):
         for paragraph in prepared.split("\n"):
             end = start + len(paragraph)
             try:
@@ -326,17 +326,20 @@ def resolve(
     of supra must be a whole word of a party's name.
     """
     resources = _full_resources(text, citations, resource_of)
-    all_resolved = _resolved([f.citation for f in citations], resources)
-    outside_resolved = _resolved(
-        [f.citation for f, inner in zip(citations, nested, strict=True) if not inner],
-        resources,
-    )
+    all_citations = []
+    outside_citations = []  # those in no parenthetical
+    for item, is_nested in zip(citations, nested, strict=True):
+        all_citations.append(item.citation)
+        if not is_nested:
+            outside_citations.append(item.citation)
+    all_resolved = _resolved(all_citations, resources)
+    outside_resolved = _resolved(outside_citations, resources)
     volumes: dict[Resource, str] = {}
     cited: list[Cited | None] = []
-    for item, inner in zip(citations, nested, strict=True):
+    for item, is_nested in zip(citations, nested, strict=True):
         citation = item.citation
         resolved = all_resolved
-        if isinstance(citation, IdCitation) and not inner:
+        if isinstance(citation, IdCitation) and not is_nested:
             resolved = outside_resolved
         resource = resolved.get(id(citation))
         if resource is None or isinstance(resource, _NoCase):

@@ -142,14 +142,10 @@ def without_leading_verb(parenthetical: str) -> str | None:
     if match is None or match[1].lower() in _MANDATIVE:
         return parenthetical
     rest = parenthetical[match.end() :]
-    verbs = {
-        match[1].lower(),
-        *(
-            next_match[1].lower()
-            for next_match in _NEXT_VERB_THAT.finditer(rest)
-            if next_match[1]
-        ),
-    }
+    verbs = {match[1].lower()}
+    for next_match in _NEXT_VERB_THAT.finditer(rest):
+        if next_match[1]:
+            verbs.add(next_match[1].lower())
     if verbs & _UNSUPPORTIVE:
         return None
     if verbs & _WEAK_REPORTS and _POSSIBILITY.search(rest):
@@ -201,12 +197,8 @@ def normalised(text: str, pipeline: Pipeline) -> str:
             continue
         if token.text[0].isupper():
             word = word.capitalize()
-        if (
-            parts
-            and parts[-1]
-            and not parts[-1][-1].isspace()
-            and parts[-1][-1].isalpha()
-        ):
+        # The word was a part of a contraction: "they" and "'ll".
+        if parts and parts[-1][-1:].isalpha():
             parts.append(" ")
         parts.append(word + token.whitespace_)
     joined = " ".join("".join(parts).split())

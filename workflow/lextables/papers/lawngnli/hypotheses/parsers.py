@@ -24,7 +24,7 @@ from lextables.papers.lawngnli.hypotheses.tree import (
     from_nltk,
     well_formed,
 )
-from lextables.papers.lawngnli.steps import logged
+from lextables.papers.lawngnli.steps import counting_warnings
 from lextables.pipeline.errors import BadInput
 
 UNPARSED = "UNPARSED"
@@ -295,7 +295,7 @@ def counted(counts: Counter[str]) -> Iterator[None]:
     caught: list[warnings.WarningMessage] = []
     try:
         with (
-            logged(counts, loggers, kind),
+            counting_warnings(counts, loggers, kind),
             warnings.catch_warnings(record=True) as caught,
         ):
             warnings.simplefilter("always")

@@ -249,17 +249,15 @@ def _premises(
 
     Counts the rows with a single majority opinion.
     """
-    # (record of the cited case, number of the row)
-    places = [
-        (index.record(row["cited_case_id"]), number) for number, row in enumerate(rows)
-    ]
-    places = [(record, number) for record, number in places if record.row is not None]
+    places = []  # (shard and row of the opinion, number of the candidate)
+    for number, row in enumerate(rows):
+        record = index.record(row["cited_case_id"])
+        if record.row is not None:
+            places.append((record.shard, record.row, number))
     counts[MAJORITY] += len(places)
     premises: list[Premise | None] = [None] * len(rows)
-    for record, number in sorted(
-        places, key=lambda place: (place[0].shard, place[0].row or 0, place[1])
-    ):
-        opinion = majorities.at(record.shard, record.row or 0)
+    for shard, opinion_row, number in sorted(places):
+        opinion = majorities.at(shard, opinion_row)
         if rows[number]["pages_of"] != volume_key(opinion.volume, opinion.reporter):
             counts["pages of a reporter that is not labelled"] += 1
         else:
