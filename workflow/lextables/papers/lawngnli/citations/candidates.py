@@ -19,7 +19,10 @@ from lextables.papers.lawngnli.citations.case_index import (
     CaseHeading,
     CaseIndex,
 )
-from lextables.papers.lawngnli.citations.parentheticals import read_parentheticals
+from lextables.papers.lawngnli.citations.parentheticals import (
+    Parenthetical,
+    read_parentheticals,
+)
 from lextables.papers.lawngnli.citations.resolution import Resource
 from lextables.papers.lawngnli.steps import CITING, STRINGS, StepCounts
 from lextables.pipeline import dataset
@@ -168,22 +171,10 @@ def write_candidates(
                     met_again = index.met_again(CaseHeading.of(opinion))
                 counts[RESOLVED] += 1
                 yield {
-                    "example_id": f"{opinion['opinion_id']}:{parenthetical.start}",
-                    "citing_case_id": citing,
-                    "citing_jurisdiction": opinion["jurisdiction"],
-                    "citing_date": opinion["date"],
-                    "citing_type": opinion["opinion_type"],
+                    **_columns(opinion, parenthetical),
                     "met_again": met_again,
                     "cited_case_id": cited,
                     "cited_jurisdiction": index.record(cited).jurisdiction,
-                    "citation": parenthetical.citation,
-                    "kind": parenthetical.kind,
-                    "pincite": parenthetical.pincite,
-                    "pages": list(parenthetical.text_pages),
-                    "pages_of": parenthetical.volume,
-                    "history": parenthetical.history,
-                    "parenthetical": parenthetical.text,
-                    "others": parenthetical.others,
                 }
 
     dataset.write(CANDIDATES, rows(), path)
@@ -196,3 +187,22 @@ def write_candidates(
     dataset.write(CITES, pair_rows, cites)
     funnel = {step: counts.pop(step, 0) for step in FUNNEL}
     return StepCounts(funnel, dict(sorted(counts.items())), tuple(problems))
+
+
+def _columns(opinion: Row, parenthetical: Parenthetical) -> Row:
+    """The columns of `CANDIDATES` that need no index of the corpus."""
+    return {
+        "example_id": f"{opinion['opinion_id']}:{parenthetical.start}",
+        "citing_case_id": opinion["case_id"],
+        "citing_jurisdiction": opinion["jurisdiction"],
+        "citing_date": opinion["date"],
+        "citing_type": opinion["opinion_type"],
+        "citation": parenthetical.citation,
+        "kind": parenthetical.kind,
+        "pincite": parenthetical.pincite,
+        "pages": list(parenthetical.text_pages),
+        "pages_of": parenthetical.volume,
+        "history": parenthetical.history,
+        "parenthetical": parenthetical.text,
+        "others": parenthetical.others,
+    }

@@ -159,13 +159,12 @@ def build_case_index(
     write_result(
         folder / "index.json", json.dumps(record, indent=1, ensure_ascii=False) + "\n"
     )
+    keys, case_counts = np.unique(citations["key"], return_counts=True)
     return {
         "cases": len(cases),
         "cases with a single majority opinion": int((cases["row"] >= 0).sum()),
-        "citations": len(np.unique(citations["key"])),
-        "citations of two cases": int(
-            (np.unique(citations["key"], return_counts=True)[1] > 1).sum()
-        ),
+        "citations": len(keys),
+        "citations of two cases": int((case_counts > 1).sum()),
     }
 
 

@@ -78,64 +78,6 @@ PARENTHETICALS = Table(
 # Row groups of opinion files in memory: some 32 opinions each, 1 MB.
 HELD = 64
 _COLUMNS = ["opinion_id", "text", "pages", "body_end", "reporter", "volume"]
-
-
-@dataclass(frozen=True)
-class MajorityOpinion:
-    """The single majority opinion of a case, which is its long premise.
-
-    ``volume`` is the reporter and volume whose pages ``pages`` labels, ``body_end`` the
-    offset at which the footnotes begin.
-    """
-
-    opinion_id: str
-    text: str
-    pages: tuple[Page, ...]
-    body_end: int
-    reporter: str
-    volume: str
-
-
-class MajorityOpinions:
-    """Random access to majority opinions, with at most ``HELD`` row groups in
-    memory.
-    """
-
-    def __init__(self, shards: Sequence[str | Path]) -> None:
-        """``shards`` are the opinion files, in the order of `case_index`."""
-        self._paths = [Path(shard) for shard in shards]
-        # With many volumes a file has so many row groups that opening it takes longer
-        # than reading one.
-        self._file = lru_cache(1)(self._open_file)
-        self._starts = cache(self._read_starts)
-        self._group = lru_cache(HELD)(self._read_group)
-        # The caches are of this object and not of its class, so that they end with it.
-
-    def at(self, shard: int, row: int) -> MajorityOpinion:
-        """Return the opinion in a row of a shard."""
-        starts = self._starts(shard)
-        group = bisect.bisect_right(starts, row) - 1
-        opinion = self._group(shard, group)[row - starts[group]]
-        pages = tuple(Page(page["label"], page["offset"]) for page in opinion["pages"])
-        return MajorityOpinion(**{**opinion, "pages": pages})
-
-    def _open_file(self, shard: int) -> pq.ParquetFile:
-        return dataset.opened(self._paths[shard])
-
-    def _read_starts(self, shard: int) -> list[int]:
-        """The first row of each row group, and the number of rows."""
-        metadata = self._file(shard).metadata
-        sizes = (
-            metadata.row_group(group).num_rows
-            for group in range(metadata.num_row_groups)
-        )
-        return [0, *itertools.accumulate(sizes)]
-
-    def _read_group(self, shard: int, group: int) -> list[Row]:
-        with damage_named(self._paths[shard]):
-            return self._file(shard).read_row_group(group, columns=_COLUMNS).to_pylist()
-
-
 _WORD = re.compile(r"\w+")
 # The end of a sentence at the end of a text, with closing marks and marks of notes.
 _SENTENCE_END = re.compile(
@@ -171,6 +113,62 @@ FUNNEL = (
     FIGURES,
     ONCE,
 )
+
+
+@dataclass(frozen=True)
+class MajorityOpinion:
+    """The single majority opinion of a case, which is its long premise.
+
+    ``volume`` is the reporter and volume whose pages ``pages`` labels, ``body_end`` the
+    offset at which the footnotes begin.
+    """
+
+    opinion_id: str
+    text: str
+    pages: tuple[Page, ...]
+    body_end: int
+    reporter: str
+    volume: str
+
+
+class MajorityOpinions:
+    """Random access to majority opinions, with at most ``HELD`` row groups in
+    memory.
+    """
+
+    def __init__(self, shards: Sequence[str | Path]) -> None:
+        """``shards`` are the opinion files, in the order of `case_index`."""
+        self._paths = [Path(shard) for shard in shards]
+        # The caches are of this object and not of its class, so that they end with it.
+        # With many volumes a file has so many row groups that opening it takes longer
+        # than reading one.
+        self._file = lru_cache(1)(self._open_file)
+        self._starts = cache(self._read_starts)
+        self._group = lru_cache(HELD)(self._read_group)
+
+    def at(self, shard: int, row: int) -> MajorityOpinion:
+        """Return the opinion in a row of a shard."""
+        starts = self._starts(shard)
+        group = bisect.bisect_right(starts, row) - 1
+        opinion = self._group(shard, group)[row - starts[group]]
+        pages = tuple(Page(page["label"], page["offset"]) for page in opinion["pages"])
+        return MajorityOpinion(**{**opinion, "pages": pages})
+
+    def _open_file(self, shard: int) -> pq.ParquetFile:
+        return dataset.opened(self._paths[shard])
+
+    def _read_starts(self, shard: int) -> list[int]:
+        """The first row of each row group, and the number of rows."""
+        metadata = self._file(shard).metadata
+        sizes = (
+            metadata.row_group(group).num_rows
+            for group in range(metadata.num_row_groups)
+        )
+        return [0, *itertools.accumulate(sizes)]
+
+    def _read_group(self, shard: int, group: int) -> list[Row]:
+        with damage_named(self._paths[shard]):
+            return self._file(shard).read_row_group(group, columns=_COLUMNS).to_pylist()
 
 
 @dataclass(frozen=True)
