@@ -269,6 +269,7 @@ def test_weak_reports_and_further_reports(parenthetical: str, rest: str | None) 
         "`same rule' governs tolls",
         "“ same rule” governs tolls",
         "tolls are public, and such tolls must be paid by such owners",
+        "tolls are public, and such tolls bind such owners",
     ],
 )
 def test_hypotheses_that_point_outside_are_detected(hypothesis: str) -> None:

@@ -90,10 +90,11 @@ _POINTING = re.compile(
     r"|\bat issue\b",
     re.IGNORECASE,
 )
-# "Such" later in a text, and its noun, with words between.  "As such" does not point
-# back, and "such as", "such other relief as" and "such force that" point forward.
+# "Such" later in a text, and its noun, with words between, which may contain another
+# "such".  "As such" does not point back, and "such as", "such other relief as" and
+# "such force that" point forward.
 _SUCH = re.compile(
-    r"(?<!\bas )\bsuch(?!(?: [\w-]+){0,2} (?:as|that)\b)((?: [\w-]+){1,4})",
+    r"(?<!\bas )\bsuch(?!(?: [\w-]+){0,2} (?:as|that)\b)(?=((?: [\w-]+){1,4}))",
     re.IGNORECASE,
 )
 # Marks of quoted and changed words: "[O]nce".

@@ -221,15 +221,12 @@ def _has_later_predicate(tree: Tree, head: int) -> bool:
     Then that was a modifier, and the clause a mistake of the parser: "goods seized at
     the border were …", "aircraft used in commerce held subject to tax", "time spent on
     bond not creditable".  The predicate may be a finite verb that no subordinator
-    opens, a negation, a word of disposition or an adjective after a noun.  What follows
-    a semicolon is another sentence.
+    opens, a negation, a word of disposition or an adjective after a noun.
     """
     # Subordinate clauses whose verb has not come; each verb that may be theirs closes
     # one.
     opened = 0
     for i in range(head + 1, len(tree.tokens)):
-        if tree.tokens[i].text == ";":
-            return False
         if _opens_clause(tree, i):
             if _next_tag(tree, i) != "VBG":
                 opened += 1

@@ -24,6 +24,7 @@ from lextables.papers.lawngnli.hypotheses.vocabulary import (
     ADVERBIAL,
     BE,
     BESIDE,
+    DISPOSITIONS,
     DO,
     FINITE,
     HAVE,
@@ -289,6 +290,8 @@ def _past_form(tree: Tree, clause: Clause, verb: int, noun: int) -> VerbForm:
     if is_clause and word not in ADVERBIAL | {"for"}:
         if base in morphology.TELLING:
             return VerbForm.PARTICIPLE  # "suspect told that he may leave"
+        if label == "SBAR" and base in DISPOSITIONS - STATING:
+            return VerbForm.UNCLEAR  # "claim barred the day rent accrued"
         return VerbForm.FINITE  # "the board found that the levy failed"
     for node in after:
         if node.label == "SBAR" and tree.word(node.start) == "that":

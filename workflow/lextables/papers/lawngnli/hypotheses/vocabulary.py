@@ -172,7 +172,8 @@ CONDITIONS = frozenset(
     "although because if once though unless until when where while".split()
 )
 ADVERBIAL = frozenset(
-    "after although as because before if since so though unless until when where while".split()
+    "after although as because before if lest once since so though till unless until when "
+    "whenever where whereas wherever while".split()
 )
 # Words that open a clause of their own with a finite verb.
 OPENERS = frozenset(
