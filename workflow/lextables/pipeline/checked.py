@@ -91,8 +91,9 @@ class _JsonSchema:
         key = ".".join(map(_plain_key, known_keys))
         if fault["type"] in UNKNOWN:
             return f"{key} is not a known key ({self._suggestion(str(inner), schema)})"
-        if fault["type"] == "value_error":  # the message of a validator
-            return f"{key}: {fault['ctx']['error']}".removeprefix(": ")
+        if fault["type"] == "value_error":
+            message = str(fault["ctx"]["error"])  # of a validator
+            return f"{key}: {message}" if key else message
         if is_name:
             return f"{key} is not an allowed name (allowed: {self._name(schema)})"
         allowed = self._allowed(schema)
@@ -100,10 +101,10 @@ class _JsonSchema:
             return f"{key} is missing (allowed: {allowed})"
         if advice:
             allowed += f"; {advice}"
-        # The whole value has no key, so that its sentence begins with the value.
-        return f"{key} = {_shown(fault['input'])} is not allowed (allowed: {allowed})".removeprefix(
-            " = "
-        )
+        value = _shown(fault["input"])
+        if key:
+            value = f"{key} = {value}"
+        return f"{value} is not allowed (allowed: {allowed})"
 
     def _at(self, location: Sequence[int | str]) -> tuple[list[int | str], Schema]:
         """Return the keys of a location and its schema.

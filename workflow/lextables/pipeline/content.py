@@ -49,9 +49,9 @@ class Contents:
         Names are relative to the folder ``path``.  If ``path`` is itself the only file,
         it has its own name.
         """
-        place = self.kept / f"{_sha256(str(path))}.json"
-        old = read_record(place, dict[str, tuple[list[int], str]]) or {}
-        new = {}
+        cache_file = self.kept / f"{_sha256(str(path))}.json"
+        cached = read_record(cache_file, dict[str, tuple[list[int], str]]) or {}
+        updated = {}
         digests = {}
         for file in files:
             name = path.name
@@ -61,15 +61,16 @@ class Contents:
             # `st_ctime_ns` also changes if a tool restores the modification time of
             # changed content.
             state = [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns]
-            old_state, digest = old.get(name, [None, ""])
-            if old_state != state:
+            cached_state, digest = cached.get(name, [None, ""])
+            if cached_state != state:
                 digest = _digest(file)
-            new[name] = [state, digest]
+            updated[name] = [state, digest]
             digests[name] = digest
-        if new != old:
+        if updated != cached:
             # A read-only results folder only makes planning slower.
             with contextlib.suppress(OSError):
-                write_result(place, json.dumps(new, indent=1, sort_keys=True) + "\n")
+                text = json.dumps(updated, indent=1, sort_keys=True) + "\n"
+                write_result(cache_file, text)
         return digests
 
 
