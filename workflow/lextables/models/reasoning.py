@@ -101,7 +101,7 @@ def begins_reasoning(token: str) -> bool:
     one.
     """
     name = token.strip().lower()
-    if len(name) < 1 or name == "[":  # also the start of an answer such as [A]
+    if name in ("", "["):  # the latter also begins an answer such as [A]
         return False
     return any(start.startswith(name) or name.startswith(start) for start in _STARTS)
 

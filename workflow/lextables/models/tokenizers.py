@@ -30,16 +30,30 @@ def load_tokenizer(folder: str | Path) -> PreTrainedTokenizerBase:
     file = Path(folder) / "tokenizer.json"
     if file.is_file():
         fast.normalizer = Tokenizer.from_file(str(file)).normalizer
-    elif '"Precompiled"' not in json.dumps(json.loads(fast.to_str())["normalizer"]):
+    elif not _has_character_map(fast):
         for path in sorted(Path(folder).glob("*.model")):
-            # Its classes are made when the module is imported: no types for mypy.
-            classes: Any = sentencepiece_model_pb2
-            content = classes.ModelProto()
-            content.ParseFromString(path.read_bytes())
-            if content.normalizer_spec.precompiled_charsmap:
-                characters = normalizers.Precompiled(
-                    content.normalizer_spec.precompiled_charsmap
-                )
-                after = [fast.normalizer] if fast.normalizer is not None else []
-                fast.normalizer = normalizers.Sequence([characters, *after])
+            _add_character_map(fast, path)
     return tokenizer
+
+
+def _has_character_map(tokenizer: Tokenizer) -> bool:
+    """Whether the normalizer of a tokenizer has the map of a SentencePiece model."""
+    settings = json.loads(tokenizer.to_str())["normalizer"]
+    return '"Precompiled"' in json.dumps(settings)
+
+
+def _add_character_map(tokenizer: Tokenizer, path: Path) -> None:
+    """Put the map of the SentencePiece model at ``path``, if any, before the other
+    steps of a normalizer.
+    """
+    # The module's classes are made when it is imported: no types for mypy.
+    classes: Any = sentencepiece_model_pb2
+    model = classes.ModelProto()
+    model.ParseFromString(path.read_bytes())
+    character_map = model.normalizer_spec.precompiled_charsmap
+    if not character_map:
+        return
+    steps = [normalizers.Precompiled(character_map)]
+    if tokenizer.normalizer is not None:
+        steps.append(tokenizer.normalizer)
+    tokenizer.normalizer = normalizers.Sequence(steps)
