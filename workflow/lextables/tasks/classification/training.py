@@ -320,8 +320,8 @@ def _train_once(
         """Write the predictions of the model after a number of updates."""
         device = run.environment.device
         rows = read_heads(model, heads, to_predict, run.tokens, device)
-        tried = [{"updates": updates, **row} for row in rows]
-        write(TRIED, tried, work / _part(updates))
+        with_updates = [{"updates": updates, **row} for row in rows]
+        write(TRIED, with_updates, work / _part(updates))
 
     if not finished:
         try:
