@@ -113,10 +113,10 @@ def gold(questions: Iterable[Row], answers: Iterable[Row]) -> Gold:
     for question_spans in spans.values():
         texts.append(tuple(text for _, text in sorted(question_spans)))
     return Gold(
-        tuple(spans),
-        tuple(row["contract_id"] for row in ordered),
-        tuple(row["category"] for row in ordered),
-        tuple(texts),
+        question_ids=tuple(spans),
+        contracts=tuple(row["contract_id"] for row in ordered),
+        categories=tuple(row["category"] for row in ordered),
+        spans=tuple(texts),
     )
 
 
@@ -461,8 +461,8 @@ class Counts:
             recall = tp / np.asarray(self.gold_spans)[..., None]
         first = np.ones((*precision.shape[:-1], 1))
         return Curve(
-            np.concatenate([first, precision], -1),
-            np.concatenate([0 * first, recall], -1),
+            precision=np.concatenate([first, precision], -1),
+            recall=np.concatenate([0 * first, recall], -1),
         )
 
 
@@ -487,9 +487,9 @@ def counts(
         return np.cumsum(cells.reshape(units, size + 1)[:, :size], axis=1)
 
     return Counts(
-        above(matches.gold_question, matches.gold_confidence),
-        above(matches.miss_question, matches.miss_confidence),
-        np.bincount(unit[matches.gold_question], minlength=units),
+        true_positives=above(matches.gold_question, matches.gold_confidence),
+        false_positives=above(matches.miss_question, matches.miss_confidence),
+        gold_spans=np.bincount(unit[matches.gold_question], minlength=units),
     )
 
 
@@ -534,9 +534,9 @@ def paper_counts(
 
     names = ["all", *(f"category: {name}" for name in gold.category_names)]
     return names, Counts(
-        summed(single.true_positives),
-        summed(single.false_positives),
-        summed(single.gold_spans),
+        true_positives=summed(single.true_positives),
+        false_positives=summed(single.false_positives),
+        gold_spans=summed(single.gold_spans),
     )
 
 
