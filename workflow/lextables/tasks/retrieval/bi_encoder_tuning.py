@@ -88,9 +88,9 @@ def graded_batches(
     out, since they say nothing about order.
     """
     generator = np.random.default_rng(seed)
-    relevant = {query: of for query, of in sorted(judged.items()) if any(of.values())}
-    order = _endless(list(relevant), generator)
-    streams = {query: _by_gain(of, generator) for query, of in relevant.items()}
+    used = [query for query, gains in sorted(judged.items()) if any(gains.values())]
+    order = _endless(used, generator)
+    streams = {query: _by_gain(judged[query], generator) for query in used}
     pairs = []
     for _ in range(updates * batch_size // documents):
         query = next(order)

@@ -117,27 +117,14 @@ def choose(
     rate.
     """
     metric = collection.task["choose_by"]
-    validation = collection.of("validation")
-    qrels = {query_id: dict(collection.judged[query_id]) for query_id in validation}
-    values: dict[tuple[float, int], list[float]] = defaultdict(list)
-    for (rate, _), path in sorted(runs.items()):
-        for updates, relevance in _by_updates(path).items():
-            candidates = _candidates(relevance) if hits is None else hits
-            query_candidates = {query: candidates.get(query, ()) for query in qrels}
-            run = {}
-            for query, ranking in reorder(query_candidates, relevance).items():
-                run[query] = [document for document, _ in ranking]
-            scores = by_name(metric)(qrels, run)
-            mean = sum(scores.values()) / len(scores)
-            values[rate, updates].append(mean)
-
+    values = _validation_means(runs, collection, hits)
     # A seed whose training diverged has no mean from then on.
     seeds = len({seed for _, seed in runs})
     means: list[Row] = []
     by_updates = {}
     tried_updates = sorted({updates for _, updates in values})
     for updates, rate in product(tried_updates, sorted({rate for rate, _ in runs})):
-        seed_means = values[rate, updates]
+        seed_means = values.get((rate, updates), [])
         by_updates[rate, updates] = seed_means
         trial: JsonObject = {
             "learning_rate": rate,
@@ -152,6 +139,32 @@ def choose(
     rate, updates = best_trial(by_updates, seeds)
     means.sort(key=itemgetter("learning_rate", "updates"))
     return {"learning_rate": rate, "updates": [updates]}, means
+
+
+def _validation_means(
+    runs: Mapping[tuple[float, int], str | Path],
+    collection: Collection,
+    hits: Mapping[str, Sequence[str]] | None,
+) -> dict[tuple[float, int], list[float]]:
+    """Return {(learning rate, updates): the mean over validation queries of each seed}.
+
+    The arguments are those of `choose`.
+    """
+    metric = by_name(collection.task["choose_by"])
+    validation = collection.of("validation")
+    qrels = {query_id: dict(collection.judged[query_id]) for query_id in validation}
+    means: dict[tuple[float, int], list[float]] = defaultdict(list)
+    for (rate, _), path in sorted(runs.items()):
+        for updates, relevance in _by_updates(path).items():
+            candidates = _candidates(relevance) if hits is None else hits
+            query_candidates = {query: candidates.get(query, ()) for query in qrels}
+            run = {}
+            for query, ranking in reorder(query_candidates, relevance).items():
+                run[query] = [document for document, _ in ranking]
+            query_scores = metric(qrels, run)
+            mean = sum(query_scores.values()) / len(query_scores)
+            means[rate, updates].append(mean)
+    return means
 
 
 def _candidates(pairs: Iterable[Pair]) -> dict[str, list[str]]:

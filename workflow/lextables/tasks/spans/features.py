@@ -98,21 +98,21 @@ def write_features(
     by_contract = _examples(source)
     count = 0
     asked: set[str] = set()
-    for examples in by_contract.values():
-        count += len(examples)
-        asked.update(example.category for example in examples)
+    for contract_examples in by_contract.values():
+        count += len(contract_examples)
+        asked.update(example.category for example in contract_examples)
     used = {name: source.questions[name] for name in asked}
     for kind in ("tokens", "windows"):
         for file in folder.glob(f"{kind}-*.parquet"):
             remove(file)
     done: list[_Done] = []
-    for shard in range(shards):
-        names = sorted(by_contract)[shard::shards]
-        shard_examples = {name: by_contract[name] for name in names}
-        job = _Shard(
-            shard, folder, source.contracts, shard_examples, used, tokenizer, settings
+    for number in range(shards):
+        names = sorted(by_contract)[number::shards]
+        examples = {name: by_contract[name] for name in names}
+        shard = _Shard(
+            number, folder, source.contracts, examples, used, tokenizer, settings
         )
-        done += _write_shard(job)
+        done += _write_shard(shard)
     # A category whose examples were all left out is in no window.
     in_windows = {}
     for each in done:
@@ -217,29 +217,29 @@ def _examples(source: WindowSource) -> dict[str, list[_Example]]:
     return examples
 
 
-def _write_shard(job: _Shard) -> list[_Done]:
+def _write_shard(shard: _Shard) -> list[_Done]:
     """Write the two files of a shard; return the counts of each contract."""
-    around = layout(job.tokenizer)
-    longest = job.settings.max_question_length
+    around = layout(shard.tokenizer)
+    longest = shard.settings.max_question_length
     lengths = {}
-    for category, text in job.questions.items():
-        lengths[category] = len(question_ids(job.tokenizer, text, longest))
-        capacity = job.settings.max_length - around.special - lengths[category]
-        _check_capacity(category, job.settings, capacity)
+    for category, text in shard.questions.items():
+        lengths[category] = len(question_ids(shard.tokenizer, text, longest))
+        capacity = shard.settings.max_length - around.special - lengths[category]
+        _check_capacity(category, shard.settings, capacity)
     done = []
     with (
-        replacing_result(job.file("tokens")) as tokens_path,
-        replacing_result(job.file("windows")) as windows_path,
+        replacing_result(shard.file("tokens")) as tokens_path,
+        replacing_result(shard.file("windows")) as windows_path,
         pq.ParquetWriter(tokens_path, TOKENS.schema, **PARQUET) as tokens_out,
         pq.ParquetWriter(windows_path, WINDOWS.schema, **PARQUET) as windows_out,
     ):
         texts: list[tuple[str, Tokens]] = []
         windows: list[pa.RecordBatch] = []
-        for contract_id, text in _texts(job.contracts, job.examples):
-            where = f"{job.contracts.name}, contract_id {contract_id!r}"
-            tokens = tokenise(job.tokenizer, text, where)
-            labelled = _labels(job, text, tokens, job.examples[contract_id])
-            batch = _windows(job, contract_id, len(tokens), labelled, around, lengths)
+        for contract_id, text in _texts(shard.contracts, shard.examples):
+            where = f"{shard.contracts.name}, contract_id {contract_id!r}"
+            tokens = tokenise(shard.tokenizer, text, where)
+            labelled = _labels(shard, text, tokens, shard.examples[contract_id])
+            batch = _windows(shard, contract_id, len(tokens), labelled, around, lengths)
             done.append(_done(len(labelled), len(tokens), batch))
             texts.append((contract_id, tokens))
             windows.append(batch)
@@ -296,7 +296,7 @@ _Labelled = tuple[_Example, tuple[int, int] | None]
 
 
 def _labels(
-    job: _Shard, text: str, tokens: Tokens, examples: Sequence[_Example]
+    shard: _Shard, text: str, tokens: Tokens, examples: Sequence[_Example]
 ) -> list[_Labelled]:
     """Return the examples with the first and the last token of their answers.
 
@@ -313,7 +313,7 @@ def _labels(
             continue
         start = example.start
         end = example.end
-        token_range = answer_tokens(job.tokenizer, text, tokens, words, start, end)
+        token_range = answer_tokens(shard.tokenizer, text, tokens, words, start, end)
         if token_range and token_range[1] < token_range[0]:
             raise BadInput(
                 f"the answer, characters {start} to {end}, has no token with this "
@@ -327,7 +327,7 @@ def _labels(
 
 
 def _windows(
-    job: _Shard,
+    shard: _Shard,
     contract_id: str,
     tokens: int,
     examples: Sequence[_Labelled],
@@ -344,8 +344,8 @@ def _windows(
     integers = []
     for example, label in examples:
         length = lengths[example.category]
-        capacity = job.settings.max_length - around.special - length
-        starts, stops = spans(tokens, capacity, job.settings.step)
+        capacity = shard.settings.max_length - around.special - length
+        starts, stops = spans(tokens, capacity, shard.settings.step)
         start_positions = end_positions = np.zeros_like(starts)
         if label:
             first, last = label

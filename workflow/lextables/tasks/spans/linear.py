@@ -114,12 +114,12 @@ def fit(
     for category, relaxes in enumerate(relaxed):
         golds = Golds(units, answers, category, relaxes)
         kinds = golds.parts()
-        own = spans.candidates(
+        category_candidates = spans.candidates(
             units, logits[:, category], settings.units, kinds, not relaxes
         )
         parts.append(kinds)
-        candidates.append(own)
-        matched.append(golds.matched(own))
+        candidates.append(category_candidates)
+        matched.append(golds.matched(category_candidates))
     training = _second_rows(units, candidates, logits, matched, parts)
     # Categories answered by whole units are similar, and some have few answers: they
     # share a prior model.
@@ -134,10 +134,10 @@ def fit(
     used_rows = []
     for category, score in enumerate(scores):
         is_likely = score > LEAST
-        own = candidates[category].take(is_likely)
+        likely = candidates[category].take(is_likely)
         matches = list(compress(matched[category], is_likely))
-        new, used = spans.new_answers(own, score[is_likely], matches)
-        candidates[category] = own
+        new, used = spans.new_answers(likely, score[is_likely], matches)
+        candidates[category] = likely
         scores[category] = score[is_likely]
         new_rows.append(new)
         used_rows.append(used)
@@ -148,13 +148,9 @@ def fit(
 
     out_of_fold = []
     if settings.out_of_fold:
-        contract = np.concatenate([own.contract for own in candidates])
-        held_logits = np.zeros(len(features))
-        for fold in folds:
-            held = fold[contract]
-            rows = is_used & ~held
-            model_of_fold = trees.fit(features[rows], is_new[rows])
-            held_logits[held] = model_of_fold.logits(features[held])
+        contract = np.concatenate([each.contract for each in candidates])
+        held = [fold[contract] for fold in folds]
+        held_logits = _out_of_fold_logits(features, is_new, is_used, held)
         out_of_fold = _by_category(candidates, held_logits)
     model = SpanModel(
         tuple(categories), tuple(relaxed), tuple(parts), unit_model, second, third
@@ -209,6 +205,25 @@ def third_features(
         ]
         features.append(np.hstack(columns).astype(np.float32))
     return np.concatenate(features)
+
+
+def _out_of_fold_logits(
+    features: np.ndarray,
+    is_new: np.ndarray,
+    is_used: np.ndarray,
+    folds: Sequence[np.ndarray],
+) -> np.ndarray:
+    """Return the third model's out-of-fold logit of each candidate, float64.
+
+    ``folds`` state for each fold which candidates are in it; only those that
+    ``is_used`` names are trained on.
+    """
+    logits = np.zeros(len(features))
+    for held in folds:
+        rows = is_used & ~held
+        model = trees.fit(features[rows], is_new[rows])
+        logits[held] = model.logits(features[held])
+    return logits
 
 
 def _by_category(

@@ -18,15 +18,15 @@ def run(job: Job) -> None:
     ranker = import_module(f"lextables.tasks.retrieval.rankers.{job.part}")
     with recorded_all(job.outputs["record"], job.settings) as records:
         ranking = Ranking(
-            collection.load(job.inputs["data"], job.task),
-            job.settings,
-            shared_out(job.inputs["predictions"], job.settings),
-            [*job.inputs["weights"][:1], *job.inputs["weight_records"][:1]],
-            job.inputs["vectors"],
-            job.device,
-            job.vectors,
-            job.asking,
-            records,
+            collection=collection.load(job.inputs["data"], job.task),
+            settings=job.settings,
+            hits=shared_out(job.inputs["predictions"], job.settings),
+            trained=[*job.inputs["weights"][:1], *job.inputs["weight_records"][:1]],
+            encoded=job.inputs["vectors"],
+            device=job.device,
+            vectors=job.vectors,
+            asking=job.asking,
+            records=records,
         )
         hits = ranker.rank(ranking)
         paths = job.outputs["predictions"]

@@ -33,13 +33,13 @@ def run(job: Job) -> None:
         if choice:
             record["choice"] = choice
         trained = training.Training(
-            import_module(f"lextables.tasks.retrieval.{job.part}_tuning"),
-            collection.load(job.inputs["data"], job.task),
-            TuningSettings(**settings),
-            job.seed,
-            where,
-            work,
-            job.identity(device.kind(where)),
+            tuning=import_module(f"lextables.tasks.retrieval.{job.part}_tuning"),
+            collection=collection.load(job.inputs["data"], job.task),
+            settings=TuningSettings(**settings),
+            seed=job.seed,
+            device=where,
+            work_root=work,
+            identity=job.identity(device.kind(where)),
         )
         if searching:
             hits = [ranked(path) for path in job.inputs["predictions"]]

@@ -208,8 +208,8 @@ def rated(
             unweighed.append(place)
             ratings.append(None)
             continue
-        shares = enumerate(answer.shares, 1)
-        mean = sum(rating * share for rating, share in shares)
+        weights = enumerate(answer.shares, 1)
+        mean = sum(rating * weight for rating, weight in weights)
         ratings.append(mean or None)  # 0: no rating has a probability
         outside.append(answer.outside)
     written = _written(model, [prompts[place] for place in unweighed])
@@ -339,10 +339,10 @@ class _Judge:
         It is None for a tie: the two orders have different answers, or one has none.
         """
         self.counts["pairs"] += 1
-        for each in (answer, answer_in_other_order):
-            self.counts["first_listed"] += each.winners == [0]
-            self.counts["unparseable"] += not each.winners
-            self.outside += each.outside
+        for picked in (answer, answer_in_other_order):
+            self.counts["first_listed"] += picked.winners == [0]
+            self.counts["unparseable"] += not picked.winners
+            self.outside += picked.outside
         winners = answer.winners
         # The same documents have the other positions in the other order.
         others = [1 - place for place in answer_in_other_order.winners]
