@@ -51,3 +51,13 @@ def _flow_mappings(node):
 def test_an_entry_with_more_than_four_fields_has_one_field_a_line(file):
     text = (ROOT / "resources" / file).read_text(encoding="utf-8")
     assert max(_flow_mappings(yaml.compose(text)), default=0) <= 4
+
+
+def test_a_key_has_the_docstring_of_its_field_where_its_values_are_not_described():
+    definitions = content(path("papers"))["$defs"]
+    panel = definitions["ClassificationPanel"]["properties"]
+    assert panel["after"]["description"].startswith("Another data set of the paper")
+    # A field of the class that it inherits from, and one whose type has a description.
+    assert panel["lenient"]["description"].startswith("They are not marked")
+    acord = definitions["Acord"]["properties"]
+    assert acord["title"]["description"].startswith("a text in one line")

@@ -6,7 +6,12 @@
 They are generated from the models that check the files, and a test keeps the two equal.
 """
 
+import ast
+import inspect
+from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
+from textwrap import dedent
 from typing import Any, Union
 
 import yaml
@@ -15,6 +20,7 @@ from pydantic import BaseModel, TypeAdapter
 from lextables import ROOT
 from lextables.models.resolve import Model
 from lextables.pipeline.config import Config
+from lextables.pipeline.entries import Entry
 from lextables.registry import packages
 from lextables.sources import entries
 
@@ -37,16 +43,54 @@ CHECKED: dict[str, TypeAdapter | type[BaseModel]] = {
 
 
 def schema(name: str) -> str:
-    """Return the JSON schema of one of `CHECKED` as YAML."""
+    """Return the JSON schema of one of `CHECKED` as YAML.
+
+    A key without a description of its values has the docstring below its field.
+    """
     checked = CHECKED[name]
     if isinstance(checked, TypeAdapter):
         described = checked.json_schema()
     else:
         described = checked.model_json_schema()
+    definitions = described.get("$defs", {})
+    for model in _entries(Entry):
+        properties = definitions.get(model.__name__, {}).get("properties", {})
+        for field, docstring in _field_docstrings(model):
+            if field in properties:
+                properties[field].setdefault("description", docstring)
     described["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     text = yaml.safe_dump(described, sort_keys=True, allow_unicode=True, width=100)
     written_by = "# Written by `python -m lextables.registry.schemas`"
     return f"{written_by}; a test keeps it equal to the code.\n{text}"
+
+
+def _entries(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    """Yield a model and all models that inherit from it."""
+    yield model
+    for inherited in model.__subclasses__():
+        yield from _entries(inherited)
+
+
+def _field_docstrings(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
+    """Yield the name of each field that has a docstring below it, and the docstring.
+
+    The model's own fields come first, then those of the classes that it inherits from.
+    Not by pydantic's ``use_attribute_docstrings``: messages about wrong values quote
+    the descriptions in schemas, which must say there what a value may be.
+    """
+    for base in model.__mro__:
+        # A paper's class with its tasks is created, and has no source.
+        if not issubclass(base, Entry) or base.__module__ == packages.__name__:
+            continue
+        (definition,) = ast.parse(dedent(inspect.getsource(base))).body
+        assert isinstance(definition, ast.ClassDef)
+        for field, below in pairwise(definition.body):
+            match (field, below):
+                case (
+                    ast.AnnAssign(target=ast.Name(id=name)),
+                    ast.Expr(value=ast.Constant(value=str(docstring))),
+                ):
+                    yield name, " ".join(docstring.split())
 
 
 def path(name: str) -> Path:
