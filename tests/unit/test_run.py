@@ -43,6 +43,20 @@ def test_a_record_contains_settings_device_and_cost(tmp_path):
     )
 
 
+def test_a_record_has_the_instruction_set_of_each_loaded_blas(tmp_path, monkeypatch):
+    loaded = [
+        {"user_api": "openmp", "internal_api": "openmp", "version": None},
+        {"user_api": "blas", "internal_api": "openblas", "architecture": "Haswell"},
+        {"user_api": "blas", "internal_api": "openblas", "architecture": "Haswell"},
+        {"user_api": "blas", "internal_api": "mkl"},
+    ]
+    monkeypatch.setattr("lextables.pipeline.run.threadpool_info", lambda: loaded)
+    with recorded(tmp_path / "run.json", {}):
+        pass
+    blas = read_json(tmp_path / "run.json")["blas"]
+    assert blas == ["mkl (unknown)", "openblas (Haswell)"]
+
+
 def test_a_failed_run_writes_no_record(tmp_path):
     with pytest.raises(BadInput), recorded(tmp_path / "run.json", {}):
         raise BadInput("no")

@@ -19,6 +19,7 @@ from typing import Any
 
 import pyarrow as pa
 from pydantic import BaseModel
+from threadpoolctl import threadpool_info
 
 from lextables.pipeline.dataset import Column, Table
 from lextables.pipeline.files import JsonObject, read_json, write_result
@@ -113,7 +114,7 @@ _open: ContextVar[tuple[JsonObject, ...]] = ContextVar("open", default=())
 @contextmanager
 def recorded(path: str | Path, settings: JsonObject) -> Iterator[JsonObject]:
     """Time the block and write a run's record: settings, versions, commit, device,
-    seconds, peak memory.
+    BLAS libraries, seconds, peak memory.
 
     The block may add to the yielded record, and so may functions that it calls
     (`noted`); ``device`` defaults to the processor.
@@ -131,6 +132,7 @@ def recorded(path: str | Path, settings: JsonObject) -> Iterator[JsonObject]:
         "peak_memory_mib", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     )
     record.setdefault("libraries", versions())
+    record.setdefault("blas", blas())
     record.setdefault("lextables", made_by())
     write_result(path, json.dumps(record, indent=2, sort_keys=True) + "\n")
 
@@ -196,6 +198,20 @@ def versions() -> dict[str, str]:
         with suppress(PackageNotFoundError):
             library_versions[name] = version(name)
     return library_versions
+
+
+def blas() -> list[str]:
+    """Return the BLAS libraries that are loaded, such as ``openblas (Haswell)``.
+
+    In brackets is the instruction set that the library has chosen.  With another one,
+    sums differ in their last bits, and models that are trained on them a little more.
+    """
+    names = set()
+    for library in threadpool_info():
+        if library["user_api"] == "blas":
+            instructions = library.get("architecture", "unknown")
+            names.add(f"{library['internal_api']} ({instructions})")
+    return sorted(names)
 
 
 def identity(
