@@ -227,8 +227,8 @@ def weighed(
     """Return a model's distribution over each prompt's ``signs``; None if it reports
     none.
 
-    Signs are single characters.  Each has its probability with and without a space
-    before it, since models differ in how an answer begins.
+    Signs are short texts, such as ``A`` or ``Yes``.  Each has its probability with and
+    without a space before it, since models differ in how an answer begins.
     """
     choices = []
     for prompt, prompt_signs in zip(prompts, signs, strict=True):
