@@ -11,7 +11,7 @@ import yaml
 
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.job import job
-from lextables.pipeline.version import day, made_by, words
+from lextables.pipeline.version import day, made_by, version_text
 from lextables.registry import modules
 from lextables.report import datasets, headlines, leaderboard, results, site
 
@@ -51,7 +51,7 @@ with job(snakemake.log[0]):
         sections=sections,
         leaderboard=leaderboard.pages(parts, snakemake.params.trained_on),
         findings=headlines.findings(parts, frozenset(snakemake.params.own_rows)),
-        made_by=words(made_by()),
+        made_by=version_text(made_by()),
         date=day(),
     )
     site.write(Path(snakemake.output[0]).parent, material)
