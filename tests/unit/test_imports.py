@@ -1,11 +1,15 @@
 """Slow libraries are imported only where they are used: a table job takes less time
-than importing torch.
+than importing torch.  Scripts import names that exist.
 """
 
 import ast
+import importlib
 import json
 import subprocess
 import sys
+from importlib.util import find_spec
+
+import pytest
 
 from lextables import ROOT
 
@@ -76,3 +80,25 @@ def test_table_and_score_scripts_import_no_slow_libraries():
         text=True,
     )
     assert run.stdout.splitlines() == [*programs]
+
+
+def imported_names(path):
+    """Yield the module and the name of each import from the package in a file."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("lextables"):
+            for alias in node.names:
+                yield node.module, alias.name
+
+
+@pytest.mark.parametrize(
+    "path",
+    sorted([*(ROOT / "workflow/scripts").glob("*.py"), *(ROOT / "bench").glob("*.py")]),
+    ids=lambda path: path.name,
+)
+def test_scripts_import_names_that_the_package_has(path):
+    missing = []
+    for module, name in imported_names(path):
+        is_attribute = hasattr(importlib.import_module(module), name)
+        if not is_attribute and find_spec(f"{module}.{name}") is None:
+            missing.append(f"{module}.{name}")
+    assert missing == []

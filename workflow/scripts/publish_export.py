@@ -11,7 +11,7 @@ from lextables.pipeline import not_run
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.content import folder_content
 from lextables.pipeline.job import job
-from lextables.pipeline.version import made_by, words
+from lextables.pipeline.version import made_by, version_text
 from lextables.publish.export import About, Origin, PublishedRun, gather
 from lextables.publish.folder import write
 
@@ -31,7 +31,7 @@ with job(snakemake.log[0]):
         weights=[
             Path(path) for path in not_run.without_reason(snakemake.input.weights)
         ],
-        origin=Origin(words(made_by()), params.command),
+        origin=Origin(version_text(made_by()), params.command),
     )
     folder = Path(snakemake.output[0]).parent
     write(export, folder)
