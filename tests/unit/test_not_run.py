@@ -9,6 +9,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+import torch
 
 from lextables.pipeline import locks, not_run
 from lextables.pipeline.errors import BadInput, loading_weights
@@ -176,3 +177,9 @@ def test_loading_errors_become_bad_input_but_bugs_are_raised_unchanged():
     for bug in (AttributeError, TypeError, NameError, AssertionError):
         with pytest.raises(bug):
             load(bug("x"))
+
+
+@pytest.mark.parametrize("lack", [MemoryError, torch.OutOfMemoryError])
+def test_a_lack_of_memory_is_not_a_fault_of_the_weights(lack):
+    with pytest.raises(lack), loading_weights():
+        raise lack("x")

@@ -105,6 +105,9 @@ def loading_weights() -> Iterator[None]:
     ):
         raise
     except Exception as error:  # each library has different errors
+        # Torch's error is no `MemoryError`; to import torch for its class is slow.
+        if type(error).__name__ == "OutOfMemoryError":
+            raise
         message = type(error).__name__
         line = first_line(error)
         if line:
