@@ -617,7 +617,7 @@ def test_the_table_of_controls_has_the_values_of_the_other_tables():
         ],
         ("LawngNLI, accuracy of three labels", "words of the hypothesis"): [
             cells(lawngnli, hypothesis)[0],
-            cells(lawngnli, "overlap of words, linear model")[0],
+            cells(lawngnli, "words and MiniLM's embeddings, linear model")[0],
         ],
         (
             "LawngNLI, accuracy of three labels",
