@@ -207,7 +207,7 @@ def _write_run(folder: Path, record: dict) -> None:
 def material(root: Path, config: dict | None = None, **more) -> site.Material:
     """Return the content of the site of these results; ``more`` replaces fields."""
     kinds = first_kinds([*printed_scores(), *printed_queries()])
-    part = results.read_part("acord", root / "acord.yaml", root, kinds=kinds)
+    part = results.read_part("acord", root / "acord.yaml", root, first_kinds=kinds)
     runs = [results.read_run(path) for path in sorted(root.glob("runs/**/run.json"))]
     sections = [
         Funnel(

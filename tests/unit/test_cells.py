@@ -82,6 +82,8 @@ def test_deterministic_values_match_or_are_off(
 
 @pytest.mark.parametrize(
     ("published", "cell", "facts"),
+    # Facts: verdict, difference, both ends of the prediction interval, and the reason's
+    # end.
     [
         # t(0.975, 2) is 4.3027; the standard deviation of the first three seeds is 1.
         ("57.9", {"seeds": (52, 53, 54)}, ("near", "", "48.03", "57.97", "")),
@@ -235,7 +237,7 @@ def test_a_published_value_lists_the_baselines_that_reach_it(
 ):
     cell = computed(**{"measure": "Overall", **cell})
     at = printed(published, 1)
-    line = first_line(at, cell, *[replace(each) for each in baselines])
+    line = first_line(at, cell, *baselines)
     assert line.baselines == reached
     # Neither the verdict nor its reason changes, and other data have no mark.
     alone = first_line(at, cell)

@@ -88,13 +88,13 @@ def learnt(tmp_path_factory):
     """
     folder = tmp_path_factory.mktemp("train")
     texts, _ = features(folder, 30, seed=1)
-    words = marked_contracts.tokenizer()
+    tokenizer = marked_contracts.tokenizer()
     torch.manual_seed(1)
-    BertForQuestionAnswering(config(words)).save_pretrained(folder / "model")
+    BertForQuestionAnswering(config(tokenizer)).save_pretrained(folder / "model")
     windows = open_windows(folder)
     rows = balanced(windows.start_positions, windows.end_positions, seed=0)[:24]
     return (
-        WindowDataset(folder, words, WINDOWS, WORDINGS, rows),
+        WindowDataset(folder, tokenizer, WINDOWS, WORDINGS, rows),
         str(folder / "model"),
         texts,
     )
@@ -124,16 +124,16 @@ def trained(learnt, work, memory=99, after=0):
 def test_training_that_ran_out_of_memory_equals_training_with_micro_batches(
     learnt, tmp_path, monkeypatch
 ):
-    whole, said, _ = trained(learnt, tmp_path / "whole")
-    assert said == {"batch_size": 8, "micro_batch": 8, "halved_at_update": []}
+    whole, record, _ = trained(learnt, tmp_path / "whole")
+    assert record == {"batch_size": 8, "micro_batch": 8, "halved_at_update": []}
     # Memory runs out in the second part of the first update, when the first part has
     # left gradients.
     monkeypatch.setattr(in_parts, "PROCESSOR_TOKENS", 4 * WINDOWS.max_length)
-    halved, said, _ = trained(learnt, tmp_path / "halved", memory=1, after=1)
-    assert said == {"batch_size": 8, "micro_batch": 1, "halved_at_update": [1, 1, 1]}
+    halved, record, _ = trained(learnt, tmp_path / "halved", memory=1, after=1)
+    assert record == {"batch_size": 8, "micro_batch": 1, "halved_at_update": [1, 1, 1]}
     monkeypatch.setattr(in_parts, "PROCESSOR_TOKENS", 1)
-    begun, said, _ = trained(learnt, tmp_path / "begun")
-    assert said == {"batch_size": 8, "micro_batch": 8, "halved_at_update": []}
+    begun, record, _ = trained(learnt, tmp_path / "begun")
+    assert record == {"batch_size": 8, "micro_batch": 8, "halved_at_update": []}
     assert equal(halved, begun)
     # Dropout is sampled for each part.
     assert not equal(halved, whole)
@@ -141,8 +141,8 @@ def test_training_that_ran_out_of_memory_equals_training_with_micro_batches(
 
 def test_resumed_training_keeps_its_micro_batches(learnt, tmp_path, monkeypatch):
     # Three updates have one part each; memory runs out during the fourth.
-    wanted, said, _ = trained(learnt, tmp_path / "unbroken", memory=4, after=3)
-    assert said["halved_at_update"] == [4]
+    wanted, record, _ = trained(learnt, tmp_path / "unbroken", memory=4, after=3)
+    assert record["halved_at_update"] == [4]
     step = spans._SpanTrainer.training_step
 
     def killed(self, *given):
@@ -155,9 +155,9 @@ def test_resumed_training_keeps_its_micro_batches(learnt, tmp_path, monkeypatch)
         with pytest.raises(KeyboardInterrupt):
             trained(learnt, tmp_path / "cut", memory=4, after=3)
     # Training resumes from the checkpoint of the fourth update, now with enough memory.
-    got, said, resumed = trained(learnt, tmp_path / "cut")
+    got, record, resumed = trained(learnt, tmp_path / "cut")
     assert resumed == 4
-    assert said == {"batch_size": 8, "micro_batch": 4, "halved_at_update": [4]}
+    assert record == {"batch_size": 8, "micro_batch": 4, "halved_at_update": [4]}
     assert equal(got, wanted)
 
 
@@ -166,15 +166,15 @@ def small(kind=BertModel):
     return kind(config(marked_contracts.tokenizer(), dropout=0.0))
 
 
-def batch_of(words, *more):
+def batch_of(tokenizer, *more):
     """A padded batch of texts of 3, 9 and 5 tokens."""
     generator = torch.Generator().manual_seed(3)
-    ids = torch.randint(5, len(words), (3, 9), generator=generator)
+    ids = torch.randint(5, len(tokenizer), (3, 9), generator=generator)
     mask = (torch.arange(9) < torch.tensor([[3], [9], [5]])).long()
     return {"input_ids": ids * mask, "attention_mask": mask} | dict(more)
 
 
-PLAIN = {"mixed": False, "optimiser": optimiser()}
+TRAINER_OPTIONS = {"mixed": False, "optimiser": optimiser()}
 
 
 @pytest.fixture
@@ -182,42 +182,43 @@ def args(tmp_path):
     return TrainingArguments(**arguments(tmp_path, 1, seed=0, save_every=0, device=CPU))
 
 
-def span_trainer(words, args):
-    batch = batch_of(words) | {
+def span_trainer(tokenizer, args):
+    batch = batch_of(tokenizer) | {
         "start_positions": torch.tensor([1, 0, 2]),
         "end_positions": torch.tensor([2, 0, 4]),
     }
     answered = np.array([True, False, True])
-    weights = {"answered": answered, "empty_weight": 0.3}
+    loss = {"answered": answered, "empty_weight": 0.3}
     model = small(BertForQuestionAnswering)
-    return spans._SpanTrainer(model=model, args=args, **PLAIN, **weights), batch
+    return spans._SpanTrainer(model=model, args=args, **TRAINER_OPTIONS, **loss), batch
 
 
-def head_trainer(words, args):
+def head_trainer(tokenizer, args):
     body = small()
     heads = [multi_head._own_head(body.config, size) for size in (2, 3)]
     own = torch.nn.ModuleList(heads)
-    batch = batch_of(words) | {"head": [1, 0, 1], "label": torch.tensor([2, 0, 1])}
+    batch = batch_of(tokenizer) | {"head": [1, 0, 1], "label": torch.tensor([2, 0, 1])}
     model = multi_head.MultiHead(body, own, (2, 3))
-    return classification._InOrder(model=model, args=args, **PLAIN), batch
+    return classification._InOrder(model=model, args=args, **TRAINER_OPTIONS), batch
 
 
-def masking_trainer(words, args):
+def masking_trainer(tokenizer, args):
     # The texts have different numbers of masked tokens.
     labels = torch.full((3, 9), -100)
     labels[0, 1], labels[1, :4], labels[2, 2:4] = 7, 8, 9
-    batch = batch_of(words) | {"labels": labels}
-    return pretraining._Trainer(model=small(BertForMaskedLM), args=args, **PLAIN), batch
+    batch = batch_of(tokenizer) | {"labels": labels}
+    model = small(BertForMaskedLM)
+    return pretraining._Trainer(model=model, args=args, **TRAINER_OPTIONS), batch
 
 
-def pair_trainer(words, args, side):
+def pair_trainer(tokenizer, args, side):
     small().save_pretrained(args.output_dir)
-    words.save_pretrained(args.output_dir)
+    tokenizer.save_pretrained(args.output_dir)
     model = cross_encoder.load(args.output_dir, CPU, 16, fresh_head=True)
     model.tokenizer.padding_side = side
     given = args.to_dict() | {"prompts": None}
     given = cross_encoder.CrossEncoderTrainingArguments(**given)
-    trainer = cross_encoder._Trainer(model=model, args=given, **PLAIN)
+    trainer = cross_encoder._Trainer(model=model, args=given, **TRAINER_OPTIONS)
     pairs = []
     for count in (1, 9, 5):
         pair = {"query": "which term", "clause": " ".join(["w1"] * count)}
@@ -240,10 +241,10 @@ def pair_trainer(words, args, side):
 def test_micro_batches_have_the_loss_and_gradients_of_the_batch(
     make, side, widths, args
 ):
-    words = marked_contracts.tokenizer()
+    tokenizer = marked_contracts.tokenizer()
 
     def gradients(rows):
-        trainer, batch = make(words, args, *side)
+        trainer, batch = make(tokenizer, args, *side)
         trainer.rows = rows
         for part in trainer.model.modules():
             if isinstance(part, torch.nn.Dropout):
@@ -352,26 +353,26 @@ class Tokens(dict):
 
 def readers(learnt, sentence_encoder, folder):
     """{kind: (model, function that predicts with it and returns numbers)}."""
-    dataset, trained, texts = learnt
-    said = [f"w{at} w1" for at in range(10)]
+    dataset, trained, contracts = learnt
+    texts = [f"w{at} w1" for at in range(10)]
     small().save_pretrained(folder)
     dataset.tokenizer.save_pretrained(folder)
     pairs = cross_encoder.load(str(folder), CPU, 16, fresh_head=True)
     marks = loading.load_span_model(trained, CPU)
     heads = multi_head.load(str(folder), [2], "own", seed=0)
-    rows = [{"text_id": text, "pair_id": "", "example_id": text} for text in said]
+    rows = [{"text_id": text, "pair_id": "", "example_id": text} for text in texts]
     tokens = Tokens({key_of(row): np.arange(3 + at) for at, row in enumerate(rows)})
 
     def vectors_of():
-        return bi_encoder.encode(sentence_encoder, said)
+        return bi_encoder.encode(sentence_encoder, texts)
 
     def scores_of():
-        return cross_encoder.score(pairs, [("which term", text) for text in said])
+        return cross_encoder.score(pairs, [("which term", text) for text in texts])
 
     def spans_of():
         options = {"n_best": 20, "max_answer_length": 512, "bf16": False}
         settings = NbestSettings(windows_per_question=None, **options)
-        found = inference.predict(marks, dataset, texts, settings, batch_size=8)
+        found = inference.predict(marks, dataset, contracts, settings, batch_size=8)
         return [row["start_logit"] for row in found]
 
     def classes_of():
@@ -491,7 +492,7 @@ class OneGpu(SimpleNamespace):
 
 
 def test_on_a_gpu_a_batch_of_mostly_padding_is_read_in_parts_of_similar_length(args):
-    trainer = InParts(model=small(), args=args, **PLAIN)
+    trainer = InParts(model=small(), args=args, **TRAINER_OPTIONS)
     trainer.args = OneGpu()
     trainer.rows = 16
     lengths = torch.tensor([4096, 100, 2048, 500, 3000, 1000])
@@ -518,7 +519,7 @@ def test_on_a_gpu_a_batch_of_mostly_padding_is_read_in_parts_of_similar_length(a
         (10, "cpu", in_parts.PROCESSOR_TOKENS),
     ],
 )
-def test_parts_are_limited_where_a_quarter_of_the_batch_is_padding(
+def test_on_a_gpu_parts_are_limited_if_more_than_a_quarter_of_the_batch_is_padding(
     real, device, tokens
 ):
     mask = (torch.arange(100) < real).long()[None]
@@ -529,7 +530,7 @@ def test_parts_are_limited_where_a_quarter_of_the_batch_is_padding(
     ("rows", "shapes"), [(4, [(4, 100), (2, 100)]), (6, [(6, 100)])]
 )
 def test_without_a_mask_all_tokens_are_those_of_texts(rows, shapes, args):
-    trainer = InParts(model=small(), args=args, **PLAIN)
+    trainer = InParts(model=small(), args=args, **TRAINER_OPTIONS)
     trainer.rows = rows
     parts = trainer._parts({"input_ids": torch.ones(6, 100, dtype=torch.int64)})
     assert [tuple(part["input_ids"].shape) for _, part in parts] == shapes
@@ -541,17 +542,17 @@ def test_activations_are_recomputed_before_a_text_is_too_large(
     """With one text memory runs out until activations are recomputed; gradients are the
     same.
     """
-    words = marked_contracts.tokenizer()
+    tokenizer = marked_contracts.tokenizer()
     batch = {
         name: value[1:2]
-        for name, value in head_trainer(words, args)[1].items()
+        for name, value in head_trainer(tokenizer, args)[1].items()
         if name != "head"
     }
     batch["head"] = [0]
     batch["label"] = torch.tensor([0])
     gradients = []
     for fits in (True, False):
-        trainer, _ = head_trainer(words, args)
+        trainer, _ = head_trainer(tokenizer, args)
         backward = trainer._backward
 
         def step(model, part, fits=fits, backward=backward):

@@ -1,4 +1,6 @@
-"""Profiles: settings that both must have, because only one of them is used."""
+"""The profiles `default` and `slurm`: what both set, since only one of them is used,
+and what `slurm` sets for a cluster.
+"""
 
 import logging
 from pathlib import Path
@@ -47,6 +49,7 @@ def test_only_jobs_with_a_gpu_use_the_gpu_partition(resources, partition):
 def test_plan_is_a_dry_run_and_the_logger_plugin_is_used_if_installed(
     name, monkeypatch
 ):
+    # Expressions in the profiles read `sys.argv` and call `find_spec`.
     monkeypatch.setattr("sys.argv", ["snakemake", "plan"])
     _, args = parse_args(["--workflow-profile", str(PROFILES / name), "plan"])
     assert (args.dryrun, args.logger) == (True, ["lextables"])

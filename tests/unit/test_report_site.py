@@ -145,7 +145,7 @@ def test_results_of_an_earlier_run_are_marked(results):
     records = results.glob("runs/**/run.json")
     runs = [material_of.read_run(path, earlier=True) for path in sorted(records)]
     files = site.files(replace(material(results), parts=[part], runs=runs))
-    left = f"Left by an earlier run (last written on {part.earlier})"
+    left = f"Left by an earlier run (last written on {part.earlier_day})"
     for path in ("index.html", "papers/acord.html", "tables/acord-table3.html"):
         assert left in said(files, path)
     assert "left by an earlier run" in said(files, f"{RUN}/seed0.html")

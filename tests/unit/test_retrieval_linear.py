@@ -51,9 +51,7 @@ COLLECTION = collection()
 
 
 def test_topics_are_fewer_than_the_documents():
-    """Three documents of unit length have at most two singular vectors beside their
-    own.
-    """
+    """Of three documents there are at most two topics, however many are asked for."""
     texts = {"a": "fee cap law", "b": "fee cap tax", "c": "fee law tax rent"}
     space = linear.topics(texts, ["fee"], 12)
     assert {vector.shape for vector in space.documents.values()} == {(2,)}
@@ -88,6 +86,7 @@ def test_it_learns_relevance_and_ranks_only_test_queries():
     plain = {}
     for name, text in COLLECTION.texts("short", ("test",)).items():
         pool, features = similarity.features(name, text)
+        # The first feature is BM25's score.
         plain[name] = best_first(dict(zip(pool, features[:, 0].tolist(), strict=True)))
     assert score(plain) < 0.9
 
@@ -96,6 +95,7 @@ def test_without_vectors_clauses_are_ranked_by_subject():
     hits, ranker = linear.retrieve(COLLECTION, {"short": SETTINGS})
     for query, found in hits["short"].items():
         assert all(COLLECTION.judged[query][document] for document in names(found[:5]))
+    # BM25's score, the cosine in the space of topics, and its 12 dimensions.
     assert ranker.weights.shape == ranker.mean.shape == (1 + 1 + 12,)
 
 

@@ -4,7 +4,8 @@
 # module.
 #
 # EXPORTED and EXPORTS are from publish.smk, ESTIMATES is from plan.smk, and SHARDS from
-# the Snakefile.  All other names that are not defined here are from common.smk.
+# the Snakefile.  `expand` is Snakemake's.  All other names that are not defined here are
+# from common.smk.
 #
 #   in    .snakemake/locks, left by a killed run; stored downloads
 #   out   files in .snakemake/.lextables and {RESULTS}/.lextables, locked by this run and its jobs
@@ -18,7 +19,8 @@ from lextables.planning.estimate import PlanScreen
 
 
 def clean_up_if_alone():
-    """Delete what this run makes or fetches again.
+    """Delete what earlier runs left and this run makes or fetches again: the reasons
+    why rows were not run, the files that show them, and damaged downloads.
 
     Called before the first job, if no other run uses the folders.
     """
@@ -28,6 +30,7 @@ def clean_up_if_alone():
 
 if STANDALONE:
     command_line.check_options(RUN_OF_SNAKEMAKE.has_no_cores)
+    # Empty if another program runs the workflow: its command line is not Snakemake's.
     targets = set()
     # {table: its rows of the user's models and predictions}.  At the end a message
     # names those that the run has removed.

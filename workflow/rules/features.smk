@@ -9,6 +9,9 @@
 # (lextables/planning/feature_jobs.py).  As in runs.smk, param `job` is what the action
 # is given, `code` the fingerprint of its code, and `places` has folders and limits,
 # which change no result.
+#
+# `unpack` is Snakemake's.  All other names that are not defined here, such as JOBS,
+# FeatureJobs and window_files, are from common.smk.
 
 # Each object has the inputs, params and resources of a rule, as functions of wildcards.
 FEATURES = FeatureJobs(JOBS)

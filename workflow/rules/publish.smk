@@ -8,8 +8,8 @@
 #   steps export: data sets, predictions and weights -> a folder for each export; push: folder -> model hub;
 #         printed: published values -> csv
 #
-# Snakemake does not compare a param that is a function of the output.  Such params are
-# long.  In `export`, each has a param `..._digest`, which reruns the rule when the
+# Long params take `output`, so that Snakemake does not compare them with those of the
+# last run.  In `export`, each has a param `..._digest`, which reruns the rule when the
 # content changes; `push` follows its input, which holds the export's digest.  Param
 # `code` is the fingerprint of a script and its modules, with the same purpose.
 

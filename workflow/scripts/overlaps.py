@@ -1,9 +1,13 @@
-"""Count the words that each pair of splits of all data sets shares, and list the units
-that share them.
+"""Count the words that each pair of splits of all data sets shares: a model trained on
+one split may have seen the test texts of another.
 
-Rule `shared_texts` (overlaps.smk).  ``data`` is the folder of all data sets.  ``texts``
-is {data set: where its texts are, as `registry.paper.Texts`}.  ``relevance`` are pairs
-of a retrieval data set and the spans data set with the same texts.
+Rule `shared_texts` (overlaps.smk).  Its outputs are ``csv``, the shares by pair of
+splits; ``facts``, those between published data; ``labels``, relevance and labels of the
+same texts; and ``units``, the units of each pair that share words.
+
+``data`` is the folder of all data sets.  ``texts`` is {data set: where its texts are,
+as `registry.paper.Texts`}.  ``relevance`` are pairs of a retrieval data set and the
+spans data set with the same texts.
 """
 
 from pathlib import Path

@@ -40,6 +40,7 @@ OwnRowsOption = Annotated[
     bool,
     typer.Option("--own-rows", help="Only rows of extra_models and extra_predictions."),
 ]
+# All rows of the papers: a pattern leaves out no row of the user.
 OWN_ROWS = 'exclude_rows=["*"]'
 Targets = Annotated[
     list[str],

@@ -10,8 +10,8 @@ implemented: `sweep`, `paper_words`, `last_by_text`, `paper_matches`,
 **Strict mode** follows the paper's text (CUAD, Section 4.1, Metrics, and A.1):
 
 - the words of a span are its text without punctuation, in lower case, split at white
-  space (`strict_words`); a span without words matches nothing, since its coefficient is
-  undefined;
+  space (`strict_words`); a span without words has no coefficient, so it matches nothing
+  but as a substring;
 - a prediction matches a gold span when their Jaccard coefficient is at least 0.5, or,
   in the one category that is relaxed, when the gold text is a substring of the
   predicted text;
@@ -144,7 +144,8 @@ class Nbest:
 def nbest_rows(rows: Iterable[Row], where: str = "predictions") -> Nbest:
     """Return the n-best spans in rows of the table of predictions, by rank.
 
-    Raises `BadInput` for a probability that is not a number from 0 to 1.
+    Raises `BadInput` for a probability that is not a number from 0 to 1; one that is
+    outside only by rounding becomes 0 or 1.
     """
     groups: dict[str, list[Row]] = {}
     for row in sorted(rows, key=itemgetter("question_id", "rank")):
@@ -367,8 +368,8 @@ def _matches(
 ) -> Matches:
     """Match the predictions at ``indices`` of `Nbest` with the gold spans.
 
-    ``is_relaxed`` states for each question whether matching is relaxed, and ``words``
-    returns the words of a text.
+    Both have the same questions (`check_questions`).  ``is_relaxed`` states for each
+    question whether matching is relaxed, and ``words`` returns the words of a text.
     """
     questions = np.arange(len(gold.spans))
     question = np.repeat(questions, nbest.sizes)[indices]
@@ -439,8 +440,8 @@ class Curve:
 
 @dataclass(frozen=True)
 class Counts:
-    """True and false positives at each threshold, int64 [..., thresholds], and gold
-    spans, int64 [...].
+    """True and false positives at each threshold, [..., thresholds], and gold spans,
+    [...]: int64, or whole numbers in float64.
     """
 
     true_positives: np.ndarray

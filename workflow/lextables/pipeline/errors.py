@@ -11,7 +11,8 @@ from pathlib import Path
 
 from lextables.pipeline.redaction import redacted
 
-# Maximum characters of each part of a sentence, which may quote a whole file.
+# About the maximum of characters of each part of a sentence, which may quote a whole
+# file.
 LONGEST = 400
 SIMILAR = 3  # names that a suggestion has at most
 _LINE_ENDS = re.compile(r"[\t-\r\x85]+")  # and tabs
@@ -44,8 +45,8 @@ class BadInput(Exception):
     how to fix it.
 
     ``where`` is a file, optionally with a row (1-based, as an editor counts lines) or a
-    key, such as ``qrels/test.tsv, row 17``.  Raised before anything is built from the
-    input.  Keys and passwords are removed from the sentence.
+    key, such as ``qrels/test.tsv, row 17``; or a setting, a target or an address.  Keys
+    and passwords are removed from the sentence.
     """
 
     def __init__(self, what: str, *, where: str = "", do: str = "") -> None:

@@ -181,6 +181,7 @@ def verify(path: str | Path) -> None:
     """Raise `BadInput` if a result is not as it was written.
 
     A file without a digest, of an earlier version or made by hand, is not checked.
+    Callers add the name of the file to the error (`damage_named`).
     """
     path = Path(path)
     written = digest_file(path)

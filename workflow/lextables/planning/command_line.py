@@ -162,7 +162,8 @@ def _reasons_without_target(project: Project) -> Mapping[str, str]:
 
 
 def clean_up(project: Project, exports: Iterable[str]) -> None:
-    """Delete what this run makes or fetches again.
+    """Delete what earlier runs left and this run makes or fetches again: the reasons
+    why rows were not run, the files that show them, and damaged downloads.
 
     ``exports`` are the declared files of the exports.
     """

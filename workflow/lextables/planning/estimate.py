@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from snakemake.logging import logger
 
@@ -34,6 +34,9 @@ from lextables.tables.published import PublishedCell, load
 from lextables.tasks.planner import Spec
 from lextables.tasks.resources import VOLUME_MARGIN, Work
 
+if TYPE_CHECKING:
+    from lextables.report.costs import Job
+
 PLAN = "plan"  # the target
 VOLUME_BYTES = 847_678  # mean size of 180 zips with a volume of U.S. Reports
 SECONDS_OF_MINUTE = 60
@@ -41,7 +44,7 @@ WEIGHT_BYTES = 4  # of a parameter, as weights are published
 # What follows the data set in the names of rules, such as `acord_retrieve_bm25`.
 STEPS = r"data|ask|(?:ask|retrieve|rerank)_[a-z_]+?"
 TABLE_RULES = ("table", "figure")
-Kind = tuple[str, str, str]  # rule, data set, model
+Kind = tuple[str, str, str]  # see `Estimates.kind`
 
 
 @dataclass(frozen=True)
@@ -82,8 +85,10 @@ class Estimates:
         return self.project.context.root / RECORDS
 
     def kind(self, job: Any) -> Kind:
-        """Return rule, data set and model of a job, as in resources/costs/records.csv,
-        without the data set in the rule's name.
+        """Return rule, data set and model of a job, as in resources/costs/records.csv.
+
+        The rule is without the data set in its name.  A job without a data set has its
+        paper or source there, and one without a model its encoder; else they are empty.
         """
         wildcards = dict(job.wildcards.items())
         step = job.rule.name
@@ -200,9 +205,10 @@ class Estimates:
                 downloads[location] = _published_bytes(model)
         return downloads
 
-    def jobs(self, run: SnakemakeRun) -> list[Any]:
-        """Return every job of the graph except targets, as a `costs.Job`."""
-        from lextables.report import costs  # loads pandas, which no other command needs
+    def jobs(self, run: SnakemakeRun) -> "list[Job]":
+        """Return every job of the graph except targets."""
+        # Loads pandas, which the process of Snakemake needs for this target only.
+        from lextables.report import costs
 
         to_run = set(run.jobs_to_run)
         numbers: dict[Any, int] = {}  # {job: its place in the graph's order}
@@ -373,9 +379,11 @@ class PlanScreen(logging.Handler):
 
 
 def targets_of_plan(run: SnakemakeRun, default: Sequence[str]) -> Sequence[str]:
-    """Return the other targets of the command, by default ``default``.
+    """Return the inputs of the target `plan`, which bring jobs into Snakemake's graph.
 
-    Raises `BadInput` if the command would run jobs.
+    They are ``default`` if the command has no other target.  With another there are
+    none, since that target brings its own jobs.  Raises `BadInput` if the command would
+    run jobs.
     """
     if not run.is_dry_run:
         raise BadInput(

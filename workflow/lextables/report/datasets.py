@@ -176,7 +176,7 @@ def page(dataset: DataSet, parts: Sequence[Part], root: str) -> Page:
     content = DataSetPage(
         dataset=dataset,
         task=paper.tasks[dataset.name] if paper else "",
-        earlier=bool(paper and paper.earlier),
+        earlier=bool(paper and paper.earlier_day),
         data_note=render.data_note(census["sources"]),
         sources=source_files(census["sources"]),
         tables=tables,

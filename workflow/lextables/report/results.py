@@ -32,7 +32,7 @@ Record = Mapping[str, Any]
 class Exhibit:
     """A table or figure: its entry in the registry, its lines, and its drawing.
 
-    ``files`` are paths below the results, by kind; ``pairs`` are the tested pairs of
+    ``files`` are paths below the results, by suffix; ``pairs`` are the tested pairs of
     rows; and ``sources`` are the provenance of its data set.  ``first_kinds`` has the
     kind of each published value that repeats none.
     """
@@ -51,8 +51,9 @@ class Exhibit:
 class Part:
     """A paper's part of the report; ``census`` is that of its own data set.
 
-    ``earlier`` is the day of the earlier run that it is from, empty if it is from this
-    run.  ``tasks`` maps its data sets to the kind of their task, empty without a task.
+    ``earlier_day`` is the day of the earlier run that it is from, empty if it is from
+    this run.  ``tasks`` maps its data sets to the kind of their task, empty without a
+    task.
     """
 
     name: str
@@ -60,7 +61,7 @@ class Part:
     citation: str
     census: Record
     exhibits: Sequence[Exhibit]
-    earlier: str = ""
+    earlier_day: str = ""
     tasks: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -96,7 +97,9 @@ class RunRecord(Run):
 
     @property
     def submitted(self) -> str:
-        """The file of submitted predictions; empty for other runs."""
+        """The file of submitted predictions and the first digits of its digest, as
+        pages show them; empty for other runs.
+        """
         record = self.record.get("submitted")
         if not record:
             return ""
@@ -121,7 +124,7 @@ class RunRecord(Run):
 
 
 # Patterns of the results that the report shows.
-KINDS = (
+SHOWN_FILES = (
     "data/*/census.json",
     "tables/*/*.csv",
     "tables/*/*.svg",
@@ -138,8 +141,8 @@ def left_over(results: str | Path, planned: Iterable[str]) -> dict[str, str]:
     results = Path(results)
     planned = set(planned)
     digests = {}
-    for kind in KINDS:
-        for path in sorted(results.glob(kind)):
+    for pattern in SHOWN_FILES:
+        for path in sorted(results.glob(pattern)):
             if str(path) not in planned:
                 digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
                 digests[path.relative_to(results).as_posix()] = digest
@@ -163,14 +166,19 @@ def read_all(
     `left_over`.
     """
     planned = {Path(census).parent.name for census in censuses}
-    kinds = {}
+    first_kinds = {}  # {paper: those of its tables}
     for path in map(Path, published_values):
-        kinds[path.stem] = published.first_kinds(published.load(path))
+        first_kinds[path.stem] = published.first_kinds(published.load(path))
     parts = []
     for path in map(Path, papers):
         name = path.stem
         part = read_part(
-            name, path, results, texts[name], kinds[name], earlier=name not in planned
+            name,
+            path,
+            results,
+            texts[name],
+            first_kinds[name],
+            earlier=name not in planned,
         )
         if part:
             parts.append(part)
@@ -187,7 +195,7 @@ def read_part(
     registry: str | Path,
     results: str | Path,
     texts: Record | None = None,
-    kinds: FirstKinds | None = None,
+    first_kinds: FirstKinds | None = None,
     *,
     earlier: bool = False,
 ) -> Part | None:
@@ -195,8 +203,8 @@ def read_part(
     resources/papers.
 
     ``texts`` are the current texts of the sources' registry (`registry_texts`), and
-    ``kinds`` those of the published values (`published.first_kinds`).  A run on the
-    sample has some of the tables.  An ``earlier`` run may have left none: then it
+    ``first_kinds`` those of the published values (`published.first_kinds`).  A run on
+    the sample has some of the tables.  An ``earlier`` run may have left none: then it
     returns None.
     """
     results = Path(results)
@@ -220,12 +228,13 @@ def read_part(
     for table, entry in entries.items():
         sources = censuses[entry.of or name]["sources"]
         exhibit = _read_exhibit(folder, table, entry, sources)
-        first_kinds = (kinds or {}).get(table, {})
-        exhibits.append(replace(exhibit, first_kinds=first_kinds))
+        of_table = (first_kinds or {}).get(table, {})
+        exhibits.append(replace(exhibit, first_kinds=of_table))
     day = ""
     if earlier:
         last = max((folder / f"{table}.csv").stat().st_mtime for table in entries)
         day = time.strftime("%Y-%m-%d", time.localtime(last))
+    # `ShownPaper` has no data sets and tasks: checking them needs the modules of tasks.
     tasks = {name: ""} | dict.fromkeys(raw.get("data", {}), "")
     for dataset, entry in raw.get("tasks", {}).items():
         tasks[dataset] = entry["task"]
@@ -235,7 +244,7 @@ def read_part(
         citation=paper.citation,
         census=censuses[name],
         exhibits=exhibits,
-        earlier=day,
+        earlier_day=day,
         tasks=tasks,
     )
 
@@ -246,8 +255,8 @@ def _census(results: Path, dataset: str) -> Path:
 
 def _is_complete(folder: Path, name: str, entry: TableEntry) -> bool:
     """Whether the files of a table or figure exist."""
-    kinds = ["csv", "svg"] if entry.kind else ["csv"]
-    return all((folder / f"{name}.{kind}").exists() for kind in kinds)
+    suffixes = ["csv", "svg"] if entry.kind else ["csv"]
+    return all((folder / f"{name}.{suffix}").exists() for suffix in suffixes)
 
 
 def _read_exhibit(
@@ -262,10 +271,10 @@ def _read_exhibit(
         # The reason of each value ends in the note on the data; pages show it once.
         note = render.data_note(sources)
         lines = from_csv(table.read_text(encoding="utf-8"), note)
-    kinds = ["csv", "md", "html"]
+    suffixes = ["csv", "md", "html"]
     svg = ""
     if entry.kind:
-        kinds.append("svg")
+        suffixes.append("svg")
         svg = (folder / f"{name}.svg").read_text(encoding="utf-8")
     compared = folder / f"{name}.comparison.csv"
     pairs = []
@@ -274,8 +283,8 @@ def _read_exhibit(
             verify(compared)
             pairs = pairs_from_csv(compared.read_text(encoding="utf-8"))
     if pairs:
-        kinds.append("comparison.csv")
-    files = {kind: f"tables/{folder.name}/{name}.{kind}" for kind in kinds}
+        suffixes.append("comparison.csv")
+    files = {suffix: f"tables/{folder.name}/{name}.{suffix}" for suffix in suffixes}
     return Exhibit(
         name=name,
         entry=entry,

@@ -1,7 +1,8 @@
 """The registry of sources: addresses, sizes and digests of the published files.
 
-``resources/sources.yaml`` maps source names to `Source` entries.  `load` reads and
-checks it; `resolve` returns one file as a `SourceFile`, with patterns filled in.
+``resources/sources.yaml`` maps source names to `Source` entries, and so does the key
+`sources` of a paper's file, for sources of this paper only.  `load` reads and checks
+both; `resolve` returns one file as a `SourceFile`, with patterns filled in.
 """
 
 import re

@@ -19,7 +19,9 @@ class SourceFiles:
     size: int
     """Bytes of all files together."""
     origin: str
-    """An address or a kind of folder."""
+    """The address or the kind of folder that all files are from, or `several
+    addresses`.
+    """
     digest: str
     """That of a single file; empty for several."""
     licence: str
@@ -61,7 +63,9 @@ def source_files(sources: Iterable[Mapping[str, Any]]) -> list[SourceFiles]:
 
 
 def _origin(sources: Iterable[Mapping[str, Any]]) -> str:
-    """Return the address of files, or the kind of their folder."""
+    """Return the address of files, or the kind of their folder; `several addresses` if
+    they are not from one place.
+    """
     origins = set()
     for source in sources:
         origin = source["obtained_from"]

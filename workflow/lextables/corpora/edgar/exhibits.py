@@ -6,13 +6,13 @@ A submission is SGML, read as a stream of lines.  Each document is between
 between ``<TEXT>`` and ``</TEXT>``.
 
 The text of an HTML or plain text body has paragraphs separated by a blank line.  A
-plain text keeps its lines as filed; in HTML a line is a block, a ``<br>`` or a table
-row, with cells separated by spaces.  Items of numbered lists have the numbers that a
-browser shows, and raised text, such as the mark of a note, is separated from a figure.
-Hidden and struck text is left out.  Page breaks and page numbers are dropped, and a
-sentence that runs over a page break is joined again.  A bare number is a page number
-only if it continues the numbers of other pages.  Running heads are kept because they
-cannot be distinguished from headings.
+plain text keeps its lines as filed.  In HTML a block element is a paragraph, ``<br>``
+and table rows begin a line, and cells are separated by spaces.  Items of numbered lists
+have the numbers that a browser shows, and raised text, such as the mark of a note, is
+separated from a figure.  Hidden and struck text is left out.  Page breaks and page
+numbers are dropped, and a sentence that runs over a page break is joined again.  A bare
+number is a page number only if it continues the numbers of other pages.  Running heads
+are kept because they cannot be distinguished from headings.
 """
 
 import codecs
@@ -178,8 +178,9 @@ def documents(
     """Yield the documents whose type ``is_wanted``, in order; the others are skipped.
 
     A document ends at ``</TEXT>`` or ``</DOCUMENT>``, or, if both are missing, where
-    the next one begins.  Raises `CutShort` if the lines end inside a document; that one
-    is not yielded.
+    the next one begins.  One without ``<TEXT>`` has an empty body, or is skipped if it
+    also has no ``</DOCUMENT>``.  Raises `CutShort` if the lines end inside a document;
+    that one is not yielded.
     """
     head: dict[str, str] | None = None  # None outside a document
     body: list[bytes] | None = None  # None before <TEXT>
@@ -330,8 +331,9 @@ def _decoded(body: bytes) -> tuple[str, str]:
         codec = codecs.lookup(name).name if name else ""
     except LookupError:
         codec = ""
-    # As in browsers, Latin-1 means Windows-1252. A page whose charset reads as ASCII is
-    # not UTF-16.
+    # As in browsers, Latin-1 and ASCII mean Windows-1252.  Of the codecs that are left
+    # out, UTF-8 has failed, in UTF-16 the declaration could not be found as ASCII, and
+    # idna and punycode encode names of hosts.
     if codec in ("iso8859-1", "ascii"):
         codec = "cp1252"
     if codec and not codec.startswith(("utf", "idna", "punycode")):
@@ -494,7 +496,7 @@ class _Flow:
 
     def _enter(self, tag: str, breaks: bool) -> None:
         """Note the gaps before a tag; ``breaks``: a page begins at it."""
-        # Inside a table a rule underlines a figure.
+        # A rule ends a page, but inside a table it underlines a figure.
         if breaks or (tag == "hr" and not self.cells):
             self._page()
         if tag == "br":
@@ -527,7 +529,8 @@ class _Flow:
 
     def _request_gap(self, gap: int) -> None:
         """Widen the gap before the next words, if it is narrower than ``gap``."""
-        # A block that opens a cell stays on the row's line.
+        # Before the first words of a cell its own gap remains: a block that opens the
+        # cell stays on the row's line.
         if not self.cells or self.cells[-1][0] != len(self.out):
             self.gap = max(self.gap, gap)
 

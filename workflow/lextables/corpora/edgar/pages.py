@@ -40,8 +40,7 @@ from lextables.sources.transfer import (
 # arrive eleven in a second, so the pace leaves a tenth of a second for what the network
 # adds.
 PER_SECOND = 9.0
-# The longest wait that a refusal may ask for.  A time further ahead comes from a clock
-# that was set back.
+# The longest wait that a refusal may ask for.
 LONGEST_HOLD = 3600.0
 # With a first wait of one second the waits double to 1,023 s in all: a block lasts ten
 # minutes.
@@ -95,6 +94,10 @@ class Pace:
 def _next_time(path: Path, now: float) -> float:
     """Return the time of the next free slot; ``now`` if none is stored, or one that is
     too far ahead to come from a refusal.
+
+    A refusal's is at most `LONGEST_HOLD` ahead of the clock by which it was stored.
+    Twice as much is kept, for a clock that is up to `LONGEST_HOLD` behind that one, or
+    was set back by as much.
     """
     try:
         stored = float(path.read_bytes())

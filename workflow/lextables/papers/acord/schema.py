@@ -1,5 +1,5 @@
-"""ACORD's data sets: clauses, queries, judgements, and the finer ratings of the
-supplement.
+"""The four tables of ACORD's data set: clauses, queries, judgements, and the finer
+ratings of the supplement.
 """
 
 import pyarrow as pa

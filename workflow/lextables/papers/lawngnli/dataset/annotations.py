@@ -36,7 +36,9 @@ class Judgement:
     sure: bool
 
 
-Pair = tuple[Judgement, Judgement]  # of one example, by two readers
+Pair = tuple[
+    Judgement, Judgement
+]  # of one example, by two readers, whose names are not checked
 
 
 def pair_name(hypothesis: str, premise: str) -> str:
@@ -45,7 +47,8 @@ def pair_name(hypothesis: str, premise: str) -> str:
 
 
 def load_readings(path: Path) -> dict[str, dict[str, Pair]]:
-    """Read the blind readings: {data set: {`pair_name`: both readers' readings}}.
+    """Read the blind readings: {data set: {`pair_name`: both readers' readings}}, empty
+    if there is no file.
 
     Raises `BadInput` for a missing column, and for a pair without exactly two readings
     that are labels.

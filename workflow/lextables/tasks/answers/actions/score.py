@@ -16,6 +16,7 @@ def run(job: Job) -> None:
     data = collection.load(job.inputs["data"], task["names"])
     if job.experiment == MARK:
         marked = collection.marked_of(job.inputs["highlights"])
+        # `of_marks` reads the file itself, one pair at a time.
         rows, units = scoring.of_marks(predictions, data, marked, task["folds"])
     else:
         rows, units = scoring.of_answers(read(predictions), data, task["smoothing"])

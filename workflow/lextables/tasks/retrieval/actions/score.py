@@ -12,6 +12,7 @@ def run(job: Job) -> None:
     """Write the scores, and those of each query."""
     data = collection.load(job.inputs["data"], job.task)
     (predictions,) = job.inputs["predictions"]
+    # A further wording of the queries may be ranked for some of them only; None is all.
     rows = scores(read(predictions), data, job.task["queries"])
     write(SCORES, rows, job.output("scores"))
     write(UNITS, by_query(rows, data), job.output("units"))
