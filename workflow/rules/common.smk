@@ -31,8 +31,10 @@ atexit.register(gc.freeze)
 # Where this process finds the package.  Jobs are new processes, maybe on other nodes,
 # and find it through the environment.
 sys.path.insert(0, str(ROOT / "workflow"))
-os.environ["PYTHONPATH"] = os.pathsep.join(
-    filter(None, [str(ROOT / "workflow"), os.environ.get("PYTHONPATH")])
+os.environ.update(
+    PYTHONPATH=os.pathsep.join(
+        filter(None, [str(ROOT / "workflow"), os.environ.get("PYTHONPATH")])
+    )
 )
 # Only warnings and errors of libraries go to the logs of jobs, and progress every ten
 # seconds.
@@ -42,10 +44,10 @@ os.environ.update(
     TQDM_MININTERVAL="10",
 )
 # One thread, except where the package tokenises many texts at once.
-os.environ["TOKENIZERS_PARALLELISM"] = "false"
+os.environ.update(TOKENIZERS_PARALLELISM="false")
 # Libraries ask for the user's name, and the system may have none for the user's number,
 # as in a container.
-os.environ["USER"] = os.environ.get("USER") or str(os.getuid())
+os.environ.update(USER=os.environ.get("USER") or str(os.getuid()))
 # Batches have many shapes: with fixed segments, freed GPU memory is often too small for
 # the next one.
 os.environ.setdefault("PYTORCH_ALLOC_CONF", "expandable_segments:True")
