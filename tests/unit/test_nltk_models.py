@@ -42,6 +42,7 @@ def data_folder(tmp_path, monkeypatch):
     folder = tmp_path / "nltk_data"
     folder.mkdir()
     monkeypatch.setattr(nltk.data, "path", [str(folder)])
+    # NLTK's own `urlopen` refuses addresses of this machine.
     monkeypatch.setattr(nltk.downloader, "urlopen", urlopen)
     return folder
 

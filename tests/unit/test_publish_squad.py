@@ -157,6 +157,11 @@ def test_nbest_contains_every_question_with_its_spans_in_order(export_prediction
     assert released_nbest(json.loads(path.read_text()), str(path))
 
 
+def test_nbest_without_predictions_is_an_empty_object(export_predictions):
+    _, _, path = export_predictions([])
+    assert json.loads(path.read_text(encoding="utf-8")) == {}
+
+
 def test_exported_predictions_read_back_unchanged_as_submitted_ones(export_predictions):
     exported, _, path = export_predictions(predicted())
     submission = submission_of(exported, path)

@@ -77,7 +77,7 @@ def test_reported_cut_prompt(count, model, tmp_path):
     assert stored(tmp_path) == []
 
 
-# (name of a parameter, status, error, the request that is accepted)
+# (name of a parameter, status, error with which the server refuses it)
 PARAMETERS = [
     (
         "max_tokens",

@@ -62,6 +62,7 @@ ANSWERS = {
 
 
 def question_of(text):
+    """Return the question of a prompt, which follows the fenced text."""
     return re.search(r"Which \w+\?", text.split("=====")[-1])[0]
 
 
@@ -74,11 +75,13 @@ def read(model, questions=(LAW, TERM), text=TEXT, **settings):
 
 
 def knows(text, seed=0):
+    """Write the answer of `ANSWERS` if the prompt's piece has it, else NONE."""
     answer = ANSWERS[question_of(text)]
     return answer if where(answer, text.split("=====")[1]) else "NONE"
 
 
 def sure(text):
+    """Return probabilities of Yes and No: Yes is likely where `knows` has an answer."""
     return (
         {"Yes": 0.8, " No": 0.2}
         if knows(text) != "NONE"
@@ -128,7 +131,7 @@ def test_quotes_that_are_not_in_the_contract_are_counted():
     assert (answers.counts["quotes"], answers.counts["unparseable"]) == (2, 1)
 
 
-def test_unparseable_answers_give_no_spans_and_are_counted():
+def test_answers_other_than_yes_and_no_give_no_spans_and_are_counted():
     answers = read(
         FakeModel(lambda text: {"As": 1.0}, lambda text, seed: "As a model, I cannot.")
     )

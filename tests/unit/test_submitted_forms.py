@@ -419,6 +419,7 @@ def test_spans_at_least_as_probable_as_no_answer_are_quoted(taken):
         span("", 0.2),
     ]
     content = json.dumps(
+        # Without an empty prediction, the least probability of a quoted span is 0.5.
         NBEST | {"c__Parties": spans_, "c__Rent": [span("Leeds", 0.4)]}
     )
     rows = plain(taken("spans", content, "nbest", evaluator="containment", n_best=9))

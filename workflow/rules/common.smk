@@ -4,7 +4,8 @@
 #
 #   in    config.yaml, resources/papers/*.yaml, resources/models.yaml, resources/sources.yaml
 #   out   objects of lextables/planning with functions for inputs, params and resources of rules
-#   steps environment of jobs -> imports -> configuration, registries and plans -> warnings about earlier runs
+#   steps environment of jobs -> imports -> configuration, registries and plans -> a line with the configuration,
+#         and a warning about runs that were made with other versions of libraries
 
 import atexit
 import gc
@@ -36,8 +37,8 @@ os.environ.update(
         filter(None, [str(ROOT / "workflow"), os.environ.get("PYTHONPATH")])
     )
 )
-# Only warnings and errors of libraries go to the logs of jobs, and progress every ten
-# seconds.
+# For the logs of jobs: only errors of transformers, no progress of downloads from the
+# hub, and other progress at most every ten seconds.
 os.environ.update(
     TRANSFORMERS_VERBOSITY="error",
     HF_HUB_DISABLE_PROGRESS_BARS="1",

@@ -1,8 +1,11 @@
 # Data sets: one rule per data set, named after it.
 #
 #   in    {RESULTS}/sources/..., the files listed in resources/papers/<paper>.yaml; resources/facts
-#   out   {RESULTS}/data/<data set>/*.parquet, with the schemas of lextables/papers/<paper>/schema.py; census.json
-#   steps published bytes -> rows (lextables/papers/<paper>/raw.py) -> parquet, checked against the registered census
+#   out   {RESULTS}/data/<data set>/*.parquet, with the schemas of <package>/schema.py; census.json
+#   steps published bytes -> rows (<package>/raw.py) -> parquet, checked against the registered census
+#
+# The package is lextables/papers/<paper>, or the `reader` of the data set's entry, such
+# as lextables/corpora/nli.
 #
 # Data sets that are constructed, not read from published files, have rules in their own
 # file.  An optional data set that is not available has no rule.
@@ -14,7 +17,7 @@ from lextables.planning.data_sets import data_jobs
 
 # A `DataJob` has the name, the files, the tables and the params of a data set.
 for data_job in or_exit(data_jobs, PROJECT, CONFIG.mirrors(ROOT)):
-    FETCHED += data_job.published_files  # for the target `fetch`
+    FETCHED += data_job.published_files  # sources.smk; for the target `fetch`
 
     rule:
         name:

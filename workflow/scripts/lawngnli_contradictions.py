@@ -1,9 +1,9 @@
 """Write, for each hypothesis of one shard, the hypothesis that contradicts it, or why
 there is none (A.1.3, A.1.5, A.1.6).
 
-Rule `lawngnli_contradictions` (lawngnli.smk).  ``parser`` are the name and the weights
-of the parser.  With ``filtered`` only hypotheses that pass the difficulty filters are
-parsed.
+Rule `lawngnli_contradictions` (lawngnli.smk).  ``parser`` are the settings of the
+parser (`construction.parser_settings`).  With ``filtered`` only hypotheses that pass
+the difficulty filters are parsed.
 """
 
 from lextables.models.weights import weights_folder

@@ -7,7 +7,7 @@ least half of the words in the output or in the expected text are common to both
 Jaccard index of at least 0.5 of `metrics.spans.strict_words`, CUAD's rule for a
 matching span).  The expected text is all gold texts, or `NO_CLAUSE` for a question
 without one.  An output that says there is no clause is incorrect for a question with
-gold texts, even if it also quotes them.
+gold texts, even if it also quotes them, unless a gold text says so itself.
 
 Separate from `containment`, which steps before scoring import: a change here must not
 rerun those.
@@ -50,8 +50,8 @@ STRICT_COUNTS = 3  # true positives, false positives, false negatives
 
 
 def strict_counts(output: str, golds: Sequence[str]) -> tuple[float, ...]:
-    """Return the values of one output that `STRICT_COUNTS` lists; ``golds`` as in
-    `counts`.
+    """Return the true positives, false positives and false negatives of one output;
+    ``golds`` as in `counts`.
     """
     expected = " ".join(golds) if golds else NO_CLAUSE
     padded = not similar(strict_words(expected), strict_words(output))

@@ -36,11 +36,13 @@ def expected(choice: DeviceChoice) -> bool:
 
 
 def pick(choice: DeviceChoice) -> torch.device:
-    """Return the device for the config's choice; `BadSetting` if there is no GPU to
-    use.
+    """Return the device for the config's choice.
 
-    The GPU is reserved for this job until its process ends, and becomes the only
-    visible one (`gpu_lease`).
+    A GPU is reserved for this job until its process ends, and becomes the only visible
+    one, unless `gpu_lease.acquire` has none to lock.  With ``cpu`` no GPU is visible.
+
+    Raises `BadSetting` for ``cuda`` without a usable GPU, and if several GPUs are
+    visible of which none can be reserved.
     """
     import torch  # does not initialise CUDA yet
 
@@ -81,7 +83,7 @@ def kind(device: torch.device) -> str:
     """Return the kind of device, for the identity of checkpoints: what a training's
     precision depends on.
 
-    A training can continue on another model of the same kind.
+    A training can continue on a device of another make if it is of the same kind.
     """
     return f"{device.type}, bfloat16" if mixed(False, device) else device.type
 

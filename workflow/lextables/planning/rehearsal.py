@@ -1,9 +1,10 @@
 """A rehearsal: every published row that can run, with tiny models or few updates.
 
 The jobs, rules and scripts are those of a complete run with the papers' grids.  What
-differs is stated here: trainings are small (`LIMITS`), rows that no paper published are
-left out, and with `models: sample` a tiny model with random weights stands for each
-registered model.
+differs: the data are the sample, trainings are small (`LIMITS`) and written answers
+short (`TOKENS`), rows that no paper published are left out, and with `models: sample` a
+tiny model with random weights stands for each registered model, and a server on this
+machine for language models if the configuration names none.
 """
 
 import atexit
@@ -27,7 +28,8 @@ from lextables.tasks.spans.planner import SpanTask, Writing
 from lextables.tasks.spans.writing import WritingLimits
 
 TARGET = "rehearsal"  # of the command line
-# File below the results with the port of the server of rehearsals.
+# File below `results` with the port of the server of rehearsals.  It is not named by
+# config.results, since `settings` needs it before the configuration is checked.
 SERVER_PORT = "rehearsal/.cache/port.txt"
 # Tokens of an output of a language model, at most.
 TOKENS = 8

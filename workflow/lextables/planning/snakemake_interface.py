@@ -58,7 +58,7 @@ class SnakemakeRun:
 
     @property
     def targets(self) -> set[str]:
-        """The targets of the command, for the plan of the other targets."""
+        """The targets of the command: whether `plan` has others beside it."""
         return set(self.workflow.dag_settings.targets)
 
     @property

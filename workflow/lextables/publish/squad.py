@@ -1,7 +1,7 @@
 """Span extraction in the usual formats: questions as SQuAD 2.0, predictions as n-best
 JSON.
 
-Text outputs are JSON lines in the format of ``extra_predictions``.
+Text outputs are JSON lines, which the config key ``extra_predictions`` accepts too.
 """
 
 import math
@@ -132,7 +132,8 @@ def _write_nbest(
     ``word_starts`` are {test question: the offset of each word of its contract}.
     """
     with path.open("wb") as file:
-        separator = b"{"
+        file.write(b"{")
+        separator = b""
         rows = read(run.predictions)
         for question, spans in groupby(rows, itemgetter("question_id")):
             predicted = [_predicted(row, word_starts[question]) for row in spans]

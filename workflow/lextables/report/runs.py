@@ -81,6 +81,7 @@ class Links:
         """The runs that differ from ``run`` in their seed only."""
         others = []
         for other in self.runs:
+            # Equal runs have the same folder: records are not compared.
             if other != run and replace(other, seed=run.seed) == run:
                 others.append(other)
         return others

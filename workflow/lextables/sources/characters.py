@@ -70,8 +70,8 @@ def plain(source: str) -> PlainText:
     """Return ``source`` without invisible characters, with plain letters, spaces and
     hyphens.
 
-    A word that is divided at the end of a line is joined, if the text also has it
-    undivided.
+    A word that a hyphen divides at the end of a line is joined if the text also has
+    it undivided; one that a soft hyphen divides always, before a small letter.
     """
     pieces: list[str] = []
     starts = array("I")
@@ -126,8 +126,8 @@ def with_plain_letters(source: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _plain_characters(characters: str) -> str:
-    """Return the plain form of a match of `_UNUSUAL`; its own characters if there is
-    none.
+    """Return the plain form of a match of `_VISIBLE`, or of `_UNUSUAL` but for the
+    words that a hyphen divides; its own characters if there is none.
     """
     if INVISIBLE.match(characters):
         return ""

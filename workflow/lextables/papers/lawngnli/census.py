@@ -1,5 +1,5 @@
 """What LawngNLI's census has besides the counts of its tables: the funnel, what was
-read, and the provenance of the volumes.
+read, and the provenance of the volumes; and the check that examples are left.
 """
 
 from collections import Counter, defaultdict
@@ -67,9 +67,9 @@ def volume_sources(shards: Iterable[Record]) -> list[Record]:
     """Return the provenance of the volumes in the shards' records
     (`caselaw.fetching.fetch_volumes`).
 
-    Volumes with the same source, variant, licence and host of the address have one
-    entry.  They were chosen by the user and are not the paper's export, so they are
-    never comparable.
+    Volumes with the same source, variant, licence, citation and host of the address
+    have one entry.  They were chosen by the user and are not the paper's export, so
+    they are never comparable.
     """
     fields = ("source", "variant", "licence", "citation")
     sizes: dict[tuple[str, ...], list[int]] = defaultdict(list)
@@ -91,6 +91,6 @@ def volume_sources(shards: Iterable[Record]) -> list[Record]:
 
 
 def _host(place: str) -> str:
-    """The host of an address; a path unchanged."""
+    """The scheme and host of an address; `mirror` unchanged."""
     parts = urlsplit(place)
     return f"{parts.scheme}://{parts.netloc}" if parts.netloc else parts.path

@@ -15,6 +15,7 @@ VECTORS = Table(
     (
         Column("text_id", pa.string(), "the text"),
         Column("piece", pa.int32(), "place of the piece in the text, from 0"),
+        # Its norm is one, up to the rounding to float16.
         Column("vector", pa.list_(pa.float16()), "of length one"),
     ),
     key=("text_id", "piece"),
@@ -25,8 +26,8 @@ BATCH = 512  # texts encoded together
 
 
 def pieces(text: str, words: int) -> list[str]:
-    """Return the pieces of a text, of ``words`` words each; an empty text is one empty
-    piece.
+    """Return the pieces of a text, of ``words`` words each; the last one may be
+    shorter, and an empty text is one empty piece.
     """
     parts = batched(text.split(), words)
     return [" ".join(part) for part in parts] or [""]
@@ -40,7 +41,7 @@ def encode_texts(
 ) -> int:
     """Write the `VECTORS` of all texts, including second texts, to ``path``.
 
-    ``encode`` returns a unit vector for each piece of ``words`` words.  Returns the
+    ``encode`` returns a vector of norm one for each of the `pieces`.  Returns the
     number of pieces.
     """
     distinct = each_once(texts)

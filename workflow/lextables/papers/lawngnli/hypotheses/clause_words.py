@@ -174,8 +174,10 @@ def _may_be_reduced(tree: Tree, clause: Clause, group: Verbs) -> bool:
 def later_finite(
     tree: Tree, clause: Clause, group: Verbs, words: frozenset[str]
 ) -> list[int]:
-    """Return where the finite verbs ``words`` follow, in no clause below or
-    coordination.
+    """Return where ``words`` that are tagged as finite verbs follow ``group``.
+
+    Those in a clause below or in a parenthesis are left out, as are the verbs that are
+    coordinated with the group.
     """
     group_verbs = {*group.chain, *group.peers, *group.main_peers}
     places = []
@@ -219,7 +221,8 @@ def participle_of(tree: Tree, clause: Clause) -> int | None:
 
 
 def verb_form(tree: Tree, clause: Clause, group: Verbs) -> VerbForm:
-    """Return whether the phrase has a finite verb, or is a participle.
+    """Return whether the phrase has a finite verb, is a participle, or may be either
+    (`VerbForm.UNCLEAR`).
 
     The form decides where it can be one of the two only; else what follows the verb: an
     agent, an object or none; else, for verbs that need no object, whether the subject
@@ -334,7 +337,12 @@ def _form_without_object(tree: Tree, clause: Clause, verb: int, noun: int) -> Ve
 
 
 def _nodes_after(tree: Tree, clause: Clause, verb: int) -> list[Node]:
-    """Return the nodes beside and after a verb, without adverbs and quotation marks."""
+    """Return the later siblings of a verb that may be its object or another complement.
+
+    What may be between a verb and its object (`BESIDE`) is left out, and so are
+    quotation marks and brackets.  A parenthesis that opens with "[" stays: the words in
+    it replace words of a quotation, and `_label` takes it for a noun phrase.
+    """
     nodes = []
     for node in path_to(clause.node, verb)[-2].children:
         first = tree.tokens[node.start]

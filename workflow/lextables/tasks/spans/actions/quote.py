@@ -19,8 +19,10 @@ _log = logging.getLogger("lextables")
 def run(job: Job) -> None:
     """Write the outputs for the test questions, by the kind in the settings.
 
-    A linear model's spans are quoted above the threshold that is best out of fold.  The
-    controls read no contract; that of the kind `relaxed` predicts spans.
+    - `fixed`: the same output for all, in which ${contract} is the contract's text.
+    - `frequent`: the contract where that is best for the category in training.
+    - `relaxed`: a span, not a text: the contract for a relaxed category, else empty.
+    - `linear`: a model's spans, from the threshold on that is best out of fold.
     """
     settings = outputs.QuotingSettings(**job.settings)
     contracts, question_rows, answers = job.inputs["data"]
