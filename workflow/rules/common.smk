@@ -35,20 +35,18 @@ sys.path.insert(0, str(ROOT / "workflow"))
 os.environ.update(
     PYTHONPATH=os.pathsep.join(
         filter(None, [str(ROOT / "workflow"), os.environ.get("PYTHONPATH")])
-    )
-)
-# For the logs of jobs: only errors of transformers, no progress of downloads from the
-# hub, and other progress at most every ten seconds.
-os.environ.update(
+    ),
+    # For the logs of jobs: only errors of transformers, no progress of downloads from
+    # the hub, and other progress at most every ten seconds.
     TRANSFORMERS_VERBOSITY="error",
     HF_HUB_DISABLE_PROGRESS_BARS="1",
     TQDM_MININTERVAL="10",
+    # One thread, except where the package tokenises many texts at once.
+    TOKENIZERS_PARALLELISM="false",
+    # Libraries ask for the user's name, and the system may have none for the user's
+    # number, as in a container.
+    USER=os.environ.get("USER") or str(os.getuid()),
 )
-# One thread, except where the package tokenises many texts at once.
-os.environ.update(TOKENIZERS_PARALLELISM="false")
-# Libraries ask for the user's name, and the system may have none for the user's number,
-# as in a container.
-os.environ.update(USER=os.environ.get("USER") or str(os.getuid()))
 # Batches have many shapes: with fixed segments, freed GPU memory is often too small for
 # the next one.
 os.environ.setdefault("PYTORCH_ALLOC_CONF", "expandable_segments:True")

@@ -35,9 +35,9 @@ def acquire(folder: Path | None = None) -> bool:
     if _locks:
         return True
     names = _candidates()
-    folder = folder or _own_folder()
     if not names:
         return False
+    folder = folder or _own_folder()
     waiting = False
     while True:
         for name in names:

@@ -9,6 +9,7 @@ They are generated from the models that check the files, and a test keeps the tw
 import ast
 import inspect
 from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from textwrap import dedent
@@ -54,7 +55,9 @@ def schema(name: str) -> str:
         described = checked.model_json_schema()
     definitions = described.get("$defs", {})
     for model in _entries(Entry):
-        properties = definitions.get(model.__name__, {}).get("properties", {})
+        if model.__name__ not in definitions:
+            continue
+        properties = definitions[model.__name__].get("properties", {})
         for field, docstring in _field_docstrings(model):
             if field in properties:
                 properties[field].setdefault("description", docstring)
@@ -80,17 +83,24 @@ def _field_docstrings(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
     """
     for base in model.__mro__:
         # A paper's class with its tasks is created, and has no source.
-        if not issubclass(base, Entry) or base.__module__ == packages.__name__:
-            continue
-        (definition,) = ast.parse(dedent(inspect.getsource(base))).body
-        assert isinstance(definition, ast.ClassDef)
-        for field, below in pairwise(definition.body):
-            match (field, below):
-                case (
-                    ast.AnnAssign(target=ast.Name(id=name)),
-                    ast.Expr(value=ast.Constant(value=str(docstring))),
-                ):
-                    yield name, " ".join(docstring.split())
+        if issubclass(base, Entry) and base.__module__ != packages.__name__:
+            yield from _own_docstrings(base).items()
+
+
+@cache
+def _own_docstrings(model: type[BaseModel]) -> dict[str, str]:
+    """Return {field: the docstring below it} of the fields that a class itself has."""
+    docstrings = {}
+    (definition,) = ast.parse(dedent(inspect.getsource(model))).body
+    assert isinstance(definition, ast.ClassDef)
+    for field, below in pairwise(definition.body):
+        match (field, below):
+            case (
+                ast.AnnAssign(target=ast.Name(id=name)),
+                ast.Expr(value=ast.Constant(value=str(docstring))),
+            ):
+                docstrings[name] = " ".join(docstring.split())
+    return docstrings
 
 
 def path(name: str) -> Path:
