@@ -175,7 +175,7 @@ def test_the_authors_weights_and_the_models_behind_an_api_are_planned(project):
     models = {run.model for run in asked}
     assert {"gpt-4.1", "claude-sonnet-4", "gemma-3-4b"} <= models
     for run in asked:
-        assert project.specs[run].settings["tokens"] == rehearsal.TOKENS
+        assert project.specs[run].settings["tokens"] == rehearsal.LIMITS.output_tokens
     embeddings = runs(project, data_set="acord", experiment="retrieve")
     kinds = {project.specs[run].settings["kind"] for run in embeddings}
     assert kinds == {"bm25", "bi-encoder", "embedding-api"}

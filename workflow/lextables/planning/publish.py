@@ -24,8 +24,6 @@ EXPORTED_FIELDS = {
     "views",
     "asking",
 }
-# The field of a task's `asking` that names the prompt of its multiple-choice questions.
-PROMPT_FIELDS = {"classification": "prompt", "answers": "prompt", "spans": "presence"}
 # Experiments that predict the test split with trained weights.
 READING = ("read", "rerank-tuned", "retrieve-tuned")
 
@@ -78,11 +76,9 @@ class Exports:
             if name in paper.tasks:
                 task: Any = paper.tasks[name]
                 fields = task.model_dump(mode="json", include=EXPORTED_FIELDS)
-                # Some tasks have no `asking`, and some of these no such prompt.
-                asking = getattr(task, "asking", None)
-                prompt = getattr(asking, PROMPT_FIELDS.get(task.task, ""), None)
-                if prompt:
-                    path = self.project.path / f"resources/prompts/{prompt}.txt"
+                if task.exported_prompt:
+                    name_of_file = f"resources/prompts/{task.exported_prompt}.txt"
+                    path = self.project.path / name_of_file
                     fields["prompt"] = prompts.load(path).plain()
                 tasks[name] = fields
         shown = {"title", "citation", "publish"}

@@ -1,10 +1,10 @@
 """A rehearsal: every published row that can run, with tiny models or few updates.
 
 The jobs, rules and scripts are those of a complete run with the papers' grids.  What
-differs: the data are the sample, trainings are small (`LIMITS`) and written answers
-short (`TOKENS`), rows that no paper published are left out, and with `models: sample` a
-tiny model with random weights stands for each registered model, and a server on this
-machine for language models if the configuration names none.
+differs: the data are the sample, trainings are small and written answers short
+(`LIMITS`), rows that no paper published are left out, and with `models: sample` a tiny
+model with random weights stands for each registered model, and a server on this machine
+for language models if the configuration names none.
 """
 
 import atexit
@@ -21,22 +21,16 @@ from lextables.pipeline.errors import BadInput
 from lextables.pipeline.fingerprint import fingerprint
 from lextables.planning import rehearsal_server
 from lextables.registry.paper import Paper
-from lextables.tasks.classification.planner import ClassificationTask
-from lextables.tasks.planner import PAPER_GRID, TrainingLimits
-from lextables.tasks.retrieval.planner import RetrievalTask
-from lextables.tasks.spans.planner import SpanTask, Writing
-from lextables.tasks.spans.writing import WritingLimits
+from lextables.tasks.planner import RehearsalLimits
 
 TARGET = "rehearsal"  # of the command line
 # File below `results` with the port of the server of rehearsals.  It is not named by
 # config.results, since `settings` needs it before the configuration is checked.
 SERVER_PORT = "rehearsal/.cache/port.txt"
-# Tokens of an output of a language model, at most.
-TOKENS = 8
-# Limits of a training with the papers' models, and with tiny ones.  512 tokens are
+# Limits with the papers' models, and with tiny ones.  512 tokens are
 # enough for the sparse attention of the tiny BigBird and Longformer.
-LIMITS = TrainingLimits(updates=20, heads=4)
-TINY_LIMITS = TrainingLimits(updates=2, heads=4, batch_size=4, tokens=512)
+LIMITS = RehearsalLimits(updates=20, heads=4)
+TINY_LIMITS = RehearsalLimits(updates=2, heads=4, batch_size=4, tokens=512)
 
 
 def settings(
@@ -58,44 +52,13 @@ def settings(
 
 
 def limited(papers: Mapping[str, Paper], config: Config) -> dict[str, Paper]:
-    """Return the papers with limits in the grids of their trainings."""
+    """Return the papers with small trainings and short outputs."""
     limits = TINY_LIMITS if config.models == "sample" else LIMITS
-    return {name: _limited_paper(paper, limits) for name, paper in papers.items()}
-
-
-def _limited_paper(paper: Paper, limits: TrainingLimits) -> Paper:
-    tasks = {name: _limited_task(task, limits) for name, task in paper.tasks.items()}
-    return paper.model_copy(update={"tasks": tasks})
-
-
-def _limited_task(task: Any, limits: TrainingLimits) -> Any:
-    """Return a task with small trainings under the papers' grid, and short text
-    outputs.
-    """
-    if isinstance(task, SpanTask) and isinstance(task.asking, Writing):
-        asking = {"grids": {PAPER_GRID: WritingLimits(tokens=TOKENS)}}
-        return task.model_copy(update={"asking": task.asking.model_copy(update=asking)})
-    grids = dict(getattr(task, "grids", {}))
-    if PAPER_GRID not in grids:
-        return task
-    changed: dict[str, Any] = {"grids": grids}
-    grid = grids[PAPER_GRID]
-    if isinstance(task, ClassificationTask):
-        grids[PAPER_GRID] = {name: part.limited(limits) for name, part in grid.items()}
-        return task.model_copy(update=changed)
-    grids[PAPER_GRID] = grid.limited(limits)
-    if isinstance(task, SpanTask) and PAPER_GRID in task.pretraining:
-        pretraining = task.pretraining[PAPER_GRID]
-        updates = min(limits.updates, pretraining.updates)
-        shorter = pretraining.model_copy(update={"updates": updates})
-        changed["pretraining"] = {PAPER_GRID: shorter}
-    if isinstance(task, RetrievalTask):
-        finetuned = {}
-        for name, model in task.finetuned.items():
-            own = {key: each.limited(limits) for key, each in model.grids.items()}
-            finetuned[name] = model.model_copy(update={"grids": own})
-        changed["finetuned"] = finetuned
-    return task.model_copy(update=changed)
+    limited_papers = {}
+    for name, paper in papers.items():
+        tasks = {name: task.limited(limits) for name, task in paper.tasks.items()}
+        limited_papers[name] = paper.model_copy(update={"tasks": tasks})
+    return limited_papers
 
 
 def start_server(config: Config) -> None:
@@ -155,16 +118,9 @@ def make_models(root: Path, config: Config, released: Iterable[str]) -> None:
 
 
 def released_models(papers: Mapping[str, Paper]) -> list[str]:
-    """Return the files of the authors' fine-tuned models, as
-    ``<source>/<file>=<model>``.
-    """
-    files = []
+    """Return the authors' fine-tuned models, as ``<source>/<file>=<model>``."""
+    models = []
     for paper in papers.values():
         for task in paper.tasks.values():
-            if isinstance(task, SpanTask):
-                for panel in task.models.values():
-                    if panel.released:
-                        files.append(
-                            f"{task.checkpoints}/{panel.released}={panel.model}"
-                        )
-    return files
+            models += task.released_models
+    return models

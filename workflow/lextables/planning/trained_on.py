@@ -10,11 +10,10 @@ data and is not used on the sample.
 """
 
 import csv
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from lextables import ROOT
 from lextables.models.resolve import MIRROR, Model
@@ -61,7 +60,7 @@ def check(
             _check_names(extra.trained_on, allowed, where)
     for name, paper in papers.items():
         for task in paper.tasks.values():
-            for key, panel in _panels(task):
+            for key, panel in task.trained_models:
                 _check_names(panel.also_trained_on, allowed, f"{name}.yaml, {key}")
 
 
@@ -78,16 +77,6 @@ def _check_names(names: DataSetNames, allowed: set[str], where: str) -> None:
             where=where,
             do=f"choose from {listed}, or omit trained_on if it is unknown",
         )
-
-
-def _panels(task: Any) -> Iterator[tuple[str, Any]]:
-    """Yield (key, entry) of the models of a task that may name training data, in
-    ``also_trained_on``.
-
-    Each kind of task has some of these fields.
-    """
-    for name in ("models", "marks", "retrievers", "finetuned"):
-        yield from getattr(task, name, {}).items()
 
 
 @cache
@@ -116,8 +105,7 @@ def with_training_data(
     """Return a row of a data set's task with ``trained_on`` and ``seen`` (`Row`).
 
     ``runs`` are the row's runs and their dependencies, and ``specs`` their settings.  A
-    model trained here has read the training split of its data set; a task with
-    ``folds`` has no such split, because it trains on the other folds of the documents.
+    model trained here has read the training split of its data set, if that has one.
     """
     if not row.runs:
         return row
@@ -126,7 +114,7 @@ def with_training_data(
     names, is_known = _names_of_models(runs, specs, context)
     for run in runs:
         names.update(_names_of_training(run, specs[run], paper))
-    if row.trained and not hasattr(paper.tasks[dataset], "folds"):
+    if row.trained and paper.tasks[dataset].HAS_TRAINING_SPLIT:
         names.add(f"{texts}/train")
     # Each name, with the part of the test split in it.
     listed = []
@@ -160,7 +148,7 @@ def _names_of_training(run: Run, spec: Spec, paper: Paper) -> set[str]:
             names.add(f"{texts}/train")
     if run.data_set in paper.tasks:
         keys = run.model.split("+")
-        for key, panel in _panels(paper.tasks[run.data_set]):
+        for key, panel in paper.tasks[run.data_set].trained_models:
             if key in keys:
                 names.update(panel.also_trained_on)
     return names

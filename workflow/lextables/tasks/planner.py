@@ -11,7 +11,7 @@ part are separate runs (`read`, `rerank`).
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, TypeVar
@@ -53,15 +53,18 @@ COUNTS = ("no seed", "one seed", "two seeds", "three seeds", "four seeds")
 
 
 @dataclass(frozen=True)
-class TrainingLimits:
-    """Upper limits of a training in a rehearsal (None: no limit)."""
+class RehearsalLimits:
+    """Upper limits of trainings and outputs in a rehearsal (None: no limit)."""
 
     updates: int
+    """Of a training."""
     heads: int
     """Single-task models."""
     batch_size: int | None = None
     tokens: int | None = None
     """The length of a text."""
+    output_tokens: int = 8
+    """Tokens of an output of a language model."""
 
 
 class Grid(Entry):
@@ -85,7 +88,7 @@ class Grid(Entry):
     percents: tuple[int, ...] = (WHOLE,)
     """Shares of the training examples to train on."""
 
-    def limited(self, limits: TrainingLimits) -> Self:
+    def limited(self, limits: RehearsalLimits) -> Self:
         """The grid of a rehearsal."""
         changed = {"max_updates": limits.updates}
         if limits.batch_size is not None:
@@ -98,6 +101,16 @@ class Grid(Entry):
         """The settings that all trials share."""
         shared = {"optimiser", "batch_size", "max_length", "bf16", "save_every"}
         return self.model_dump(mode="json", include=shared)
+
+
+AnyGrid = TypeVar("AnyGrid", bound=Grid)
+
+
+def limited_grids(
+    grids: Mapping[str, AnyGrid], limits: RehearsalLimits
+) -> dict[str, AnyGrid]:
+    """Return {name: grid} with the limits of a rehearsal."""
+    return {name: grid.limited(limits) for name, grid in grids.items()}
 
 
 class Panel(Entry):
@@ -121,6 +134,36 @@ class Panel(Entry):
     """
     also_trained_on: tuple[str, ...] = ()
     """Data sets or splits that it is trained on besides the training split."""
+
+
+class Task(Entry, ABC):
+    """The settings of a task that a paper fixed."""
+
+    HAS_TRAINING_SPLIT: ClassVar[bool] = True
+    """Whether models are trained on the training split, and not on other folds of the
+    test documents.
+    """
+
+    @property
+    @abstractmethod
+    def trained_models(self) -> Iterable[tuple[str, Any]]:
+        """(key, entry) of each model that may name training data, in
+        ``also_trained_on``.
+        """
+
+    @property
+    def exported_prompt(self) -> str:
+        """Name of the prompt that an export shows; "" without one."""
+        return ""
+
+    @property
+    def released_models(self) -> list[str]:
+        """The authors' fine-tuned models, as ``<source>/<file>=<model>``."""
+        return []
+
+    def limited(self, limits: RehearsalLimits) -> Self:
+        """The task of a rehearsal; a task without trainings stays as it is."""
+        return self
 
 
 class Asking(Entry):

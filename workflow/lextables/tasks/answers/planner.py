@@ -29,6 +29,7 @@ from lextables.tasks.planner import (
     Planner,
     Row,
     SubmittedFiles,
+    Task,
     additional_name,
 )
 
@@ -139,7 +140,7 @@ class AnswersTables(Entry):
     highlights: str = "highlights"
 
 
-class AnswersTask(Entry):
+class AnswersTask(Task):
     """The settings of a task of answers that a paper fixed."""
 
     task: Literal["answers"]
@@ -164,6 +165,16 @@ class AnswersTask(Entry):
     marking: Marking = Marking()
     asking: Asking | None = None
     """Needed for language models."""
+
+    HAS_TRAINING_SPLIT: ClassVar = False
+
+    @property
+    def trained_models(self) -> list[tuple[str, Any]]:
+        return [*self.models.items(), *self.marks.items()]
+
+    @property
+    def exported_prompt(self) -> str:
+        return self.asking.prompt if self.asking else ""
 
     @model_validator(mode="after")
     def _check_models(self) -> Self:

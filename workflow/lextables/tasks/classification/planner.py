@@ -51,12 +51,14 @@ from lextables.tasks.planner import (
     Grid,
     Panel,
     Planner,
+    RehearsalLimits,
     Row,
     Search,
     Spec,
     SubmittedFiles,
-    TrainingLimits,
+    Task,
     fewer_seeds,
+    limited_grids,
     rate_trials,
 )
 
@@ -144,7 +146,7 @@ class ClassificationGrid(Grid):
     trained_on: tuple[str, ...] = ()
     """Views to train on; empty: all of the panel."""
 
-    def limited(self, limits: TrainingLimits) -> Self:
+    def limited(self, limits: RehearsalLimits) -> Self:
         """The grid of a rehearsal."""
         return super().limited(limits).model_copy(update={"heads": limits.heads})
 
@@ -195,7 +197,7 @@ class ClassificationTables(Entry):
     texts: str = "texts"
 
 
-class ClassificationTask(Entry):
+class ClassificationTask(Task):
     """The settings of a classification task that a paper fixed.
 
     In a task with views an example has several texts, and a view names those that a
@@ -255,6 +257,21 @@ class ClassificationTask(Entry):
     """Needed for panels of the kind `linear`."""
     asking: ClassificationAsking | None = None
     """Needed for language models."""
+
+    @property
+    def trained_models(self) -> Iterable[tuple[str, Any]]:
+        return self.models.items()
+
+    @property
+    def exported_prompt(self) -> str:
+        return self.asking.prompt if self.asking else ""
+
+    def limited(self, limits: RehearsalLimits) -> Self:
+        """The task of a rehearsal, with small trainings."""
+        grids = {}
+        for size, grids_of_size in self.grids.items():
+            grids[size] = limited_grids(grids_of_size, limits)
+        return self.model_copy(update={"grids": grids})
 
     @field_validator("metrics", "choose_by")
     @classmethod

@@ -25,12 +25,14 @@ from lextables.tasks.planner import (
     Difference,
     Grid,
     Planner,
+    RehearsalLimits,
     Row,
     Search,
     SubmittedFiles,
-    TrainingLimits,
+    Task,
     additional_name,
     fewer_seeds,
+    limited_grids,
     rate_trials,
     reason_not_run,
 )
@@ -227,7 +229,7 @@ class RetrievalGrid(Grid):
 
     updates: tuple[int, ...]
 
-    def limited(self, limits: TrainingLimits) -> Self:
+    def limited(self, limits: RehearsalLimits) -> Self:
         """The grid of a rehearsal."""
         updates = limited_updates(self.updates, limits.updates)
         changed = {"updates": tuple(updates), "max_updates": self.max_updates}
@@ -273,7 +275,7 @@ class RetrievalTables(Entry):
     """
 
 
-class RetrievalTask(Entry):
+class RetrievalTask(Task):
     """The settings of a retrieval task that a paper fixed."""
 
     task: Literal["retrieval"]
@@ -309,6 +311,19 @@ class RetrievalTask(Entry):
     """Number of runs whose mean is a published score of a fine-tuned model."""
     grids: Mapping[str, RetrievalGrid] = {}
     """By name; `paper` has the paper's settings."""
+
+    @property
+    def trained_models(self) -> list[tuple[str, Any]]:
+        return [*self.retrievers.items(), *self.finetuned.items()]
+
+    def limited(self, limits: RehearsalLimits) -> Self:
+        """The task of a rehearsal, with small trainings."""
+        finetuned = {}
+        for key, model in self.finetuned.items():
+            grids = limited_grids(model.grids, limits)
+            finetuned[key] = model.model_copy(update={"grids": grids})
+        grids = limited_grids(self.grids, limits)
+        return self.model_copy(update={"finetuned": finetuned, "grids": grids})
 
     @field_validator("metrics", "choose_by")
     @classmethod

@@ -1,8 +1,8 @@
 """The runs of a span-extraction task: models fine-tuned here or by the authors."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, PositiveInt, model_validator
 
@@ -22,9 +22,12 @@ from lextables.tasks.planner import (
     Difference,
     Grid,
     Planner,
+    RehearsalLimits,
     Row,
     Search,
+    Task,
     fewer_seeds,
+    limited_grids,
     rate_name,
 )
 from lextables.tasks.spans.asking import AskingSettings, Pieces
@@ -119,7 +122,7 @@ class Writing(Entry):
     """Limits by grid; another grid has the defaults."""
 
 
-class SpanTask(Entry):
+class SpanTask(Task):
     """The settings of a span-extraction task that a paper fixed."""
 
     task: Literal["spans"]
@@ -161,6 +164,35 @@ class SpanTask(Entry):
     If it is planned, its trainings are used (`planning.paper_plan.share_trainings`)."""
     asking: Asking | Writing | None = None
     """For language models."""
+
+    @property
+    def trained_models(self) -> Iterable[tuple[str, Any]]:
+        return self.models.items()
+
+    @property
+    def exported_prompt(self) -> str:
+        return self.asking.presence if isinstance(self.asking, Asking) else ""
+
+    @property
+    def released_models(self) -> list[str]:
+        models = []
+        for panel in self.models.values():
+            if panel.released:
+                models.append(f"{self.checkpoints}/{panel.released}={panel.model}")
+        return models
+
+    def limited(self, limits: RehearsalLimits) -> Self:
+        """The task of a rehearsal, with small trainings and short text outputs."""
+        changed: dict[str, Any] = {"grids": limited_grids(self.grids, limits)}
+        pretraining = {}
+        for name, of_grid in self.pretraining.items():
+            updates = min(limits.updates, of_grid.updates)
+            pretraining[name] = of_grid.model_copy(update={"updates": updates})
+        changed["pretraining"] = pretraining
+        if isinstance(self.asking, Writing):
+            outputs = {PAPER_GRID: WritingLimits(tokens=limits.output_tokens)}
+            changed["asking"] = self.asking.model_copy(update={"grids": outputs})
+        return self.model_copy(update=changed)
 
     @property
     def quotes(self) -> bool:
