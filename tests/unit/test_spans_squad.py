@@ -147,6 +147,26 @@ def test_a_damaged_file_raises_an_error_that_says_to_download_it_again():
         list(read_squad(damaged, "lease.json", category))
 
 
+@pytest.mark.parametrize(
+    "start",
+    [
+        len(TEXT.split("crowns")[0].encode()),  # counted in bytes
+        len(TEXT.split("crowns")[0].encode("utf-16-le")) // 2,  # in units of UTF-16
+        TEXT.index("crowns") - len(TEXT),  # from the end
+        1000,
+    ],
+)
+def test_an_answer_that_is_not_at_its_position_raises(start):
+    entry = {"qas": [question("Barn__Price", (start, "crowns"))], "context": TEXT}
+    squad = {"data": [{"title": "Barn", "paragraphs": [entry]}]}
+    with pytest.raises(BadInput) as error:
+        list(read_squad(orjson.dumps(squad), "lease.json", category))
+    assert str(error.value) == (
+        f"lease.json, question 'Barn__Price': the answer 'crowns' is not at {start};"
+        " count answer_start in characters of the context."
+    )
+
+
 # Contracts that a share is drawn from.
 NAMES = [f"contract {i}" for i in range(40)]
 

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from lextables.pipeline.dataset import Column, Row, Table, read
+from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject, json_value
 
 QUESTIONS = Table(
@@ -126,8 +127,9 @@ def read_squad(
 ) -> Iterator[Document]:
     """Yield the contracts of a SQuAD 2.0 file, in the file's order.
 
-    ``where`` is the file's name for errors of JSON.  ``category`` maps (question id,
-    contract id) to the label category.
+    ``where`` is the file's name for errors.  ``category`` maps (question id, contract
+    id) to the label category.  Raises `BadInput` for a file that is no JSON, and for an
+    answer that is not the text at its position.
     """
     content = source if isinstance(source, bytes) else source.read()
     entries = json_value(content, where, "download the file again")["data"]
@@ -135,18 +137,28 @@ def read_squad(
     del content, source
     # Entries are removed from the end, so that processed contracts can be freed.
     while entries:
-        yield _document(entries.pop(), category)
+        yield _document(entries.pop(), where, category)
 
 
-def _document(entry: JsonObject, category: Callable[[str, str], str]) -> Document:
+def _document(
+    entry: JsonObject, where: str, category: Callable[[str, str], str]
+) -> Document:
     """Return the contract and the questions of an entry of ``data``."""
     contract_id = entry["title"]
     (paragraph,) = entry["paragraphs"]
+    text = paragraph["context"]
     questions = []
     for asked in paragraph["qas"]:
         answers = []
-        for answer in asked["answers"]:
-            answers.append(Answer(answer["answer_start"], answer["text"]))
+        for each in asked["answers"]:
+            answer = Answer(each["answer_start"], each["text"])
+            # Not every released file was read so far; some tools count bytes.
+            if answer.start < 0 or not text.startswith(answer.text, answer.start):
+                what = f"the answer {answer.text!r:.60} is not at {answer.start}"
+                place = f"{where}, question {asked['id']!r}"
+                do = "count answer_start in characters of the context"
+                raise BadInput(what, where=place, do=do)
+            answers.append(answer)
         questions.append(
             AnnotatedQuestion(
                 asked["id"],
@@ -155,7 +167,7 @@ def _document(entry: JsonObject, category: Callable[[str, str], str]) -> Documen
                 tuple(answers),
             )
         )
-    return Document(contract_id, paragraph["context"], tuple(questions))
+    return Document(contract_id, text, tuple(questions))
 
 
 def question_rows(document: Document, split: str) -> Iterator[Row]:
