@@ -217,6 +217,16 @@ def test_identical_rows_share_a_group_and_do_not_affect_detectable_differences()
     assert math.isnan(alone.detectable) and not alone.power
 
 
+def test_identical_rows_find_nothing_where_the_units_are_too_few_for_the_others():
+    same = [1.0, 1.0, 0.0, 1.0, 0.0, 0.0, 1.0]
+    other = [0.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0]
+    pairs = pairs_of({"a": [same], "b": [same], "c": [other]})
+    assert [pair.detectable for pair in pairs] == [0.0, math.inf, math.inf]
+    (comparison,) = comparisons(pairs)
+    assert not comparison.can_find
+    assert "7 queries are too few for 3 tests" in notes([comparison])[1]
+
+
 def named(values, prefix="u"):
     return {f"{prefix}{n}": float(value) for n, value in enumerate(values)}
 

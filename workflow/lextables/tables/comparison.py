@@ -114,8 +114,11 @@ class Comparison:
 
     @property
     def can_find(self) -> bool:
-        """Whether any test can find a difference after the correction."""
-        return any(pair.detectable < math.inf for pair in self.pairs)
+        """Whether any test can find a difference after the correction.
+
+        A pair with the same scores on all units has none and does not count.
+        """
+        return self.detectable != math.inf
 
     @property
     def power(self) -> str:
