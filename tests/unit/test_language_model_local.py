@@ -367,6 +367,26 @@ def test_a_template_with_the_systems_role_is_not_adapted(engine, monkeypatch):
 
 
 @pytest.mark.parametrize(
+    ("stated", "expected"),
+    [
+        ("{{ strftime_now('%d %b %Y') }}", "26 Jul 2024"),
+        ("{{ strftime_now('%Y-%m-%d').split('-')[2] | int - 1 }}", "25"),
+        (
+            "{% if strftime_now is defined %}{% set now = strftime_now('%B %-d') %}{% endif %}{{ now }}",
+            "July 26",
+        ),
+    ],
+)
+def test_a_template_that_states_the_date_states_the_same_every_day(
+    stated, expected, monkeypatch
+):
+    engine = with_template(f"\n{stated}\n{TURNS}", monkeypatch)
+    text = engine.template(prompt("Who?"))
+    assert text.startswith(f"\n{expected}\n<turn>system: {SYSTEM}\n<turn>user: ")
+    assert engine.adapted == [local_language_model.FIXED_DATE]
+
+
+@pytest.mark.parametrize(
     "template",
     [
         "{{ raise_exception('no') }}",

@@ -9,6 +9,7 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,10 @@ NO_SYSTEM = "the chat template has no system role: its text is in the user's tur
 NO_REASONING = (
     "the chat template opens the model's reasoning, which is ended without a text"
 )
+# The date in every prompt of a template that states today's: Llama 3.1's own default.
+DATE = date(2024, 7, 26)
+FIXED_DATE = f"the chat template states a date: it is {DATE} in all prompts"
+_TODAY = "strftime_now"  # the function of templates that formats today's date
 # What chat templates, which are programs, raise.
 _REFUSALS = (TemplateError, TypeError, ValueError, LookupError)
 # Tokens evaluated at once.  Attention of these to a long prompt needs the most memory.
@@ -196,6 +201,19 @@ class LocalLanguageModel:
         return Written(self._engine.text(answer), cut=True)
 
 
+def _of_one_date(template: str) -> str:
+    """Return a chat template in which today is `DATE`: its own macro replaces the
+    library's function.
+    """
+    if _TODAY not in template:
+        return template
+    steps = []
+    for code in "%Y %y %B %b %m %-m %d %-d %e %A %a %j %H %M %S".split():
+        steps.append(f" | replace('{code}', '{DATE.strftime(code)}')")
+    macro = f"{{% macro {_TODAY}(format) %}}{{{{ format{''.join(steps)} }}}}"
+    return f"{macro}{{% endmacro +%}}{template}"
+
+
 def _sample(
     log_probabilities: np.ndarray, temperature: float, generator: np.random.Generator
 ) -> int:
@@ -286,6 +304,7 @@ class CausalModel:
         begun = prompt[-1].role == "assistant"
         text = self._tokenizer.apply_chat_template(
             [message._asdict() for message in prompt],
+            chat_template=_of_one_date(self._tokenizer.get_chat_template()),
             tokenize=False,
             add_generation_prompt=not begun,
             continue_final_message=begun,
@@ -297,10 +316,13 @@ class CausalModel:
 
         A short prompt with a system's text is written in the template, to see whether
         that text is in it, and whether the template opens the model's reasoning.
+        Today's date would change the answers from day to day.
         """
         if not self._tokenizer.chat_template:
             return []
         adapted = []
+        if _TODAY in str(self._tokenizer.chat_template):
+            adapted.append(FIXED_DATE)
         user = Message("user", "Why?")
         prompt: Prompt = (Message("system", "Read the clause."), user)
         try:
