@@ -3,6 +3,8 @@
 import pytest
 
 from helpers.registered import ROOT, read, written
+from lextables.pipeline.dataset import check_census
+from lextables.registry import packages
 
 DISTRIBUTOR = "TALLOWCREEKINC_03_14_2011-EX-10.4-DISTRIBUTOR AGREEMENT"
 
@@ -14,6 +16,13 @@ def rows():
 
 def test_the_sample_has_the_registered_rows(tmp_path):
     written("cuad", "cuad", tmp_path, read("cuad", "cuad"))
+
+
+@pytest.mark.parametrize("paper", ["cuad", "contracteval"])
+def test_the_registered_counts_of_the_release_are_those_of_the_rebuilt_data(paper):
+    entry = packages.load(ROOT / f"resources/papers/{paper}.yaml").data[paper]
+    check_census(entry.census["rebuilt"], entry.census["release"], paper)
+    assert entry.census["release"]["contracts"]["labels"]["split"]["test"] == 102
 
 
 def test_every_answer_is_the_text_at_its_position(rows):
