@@ -6,13 +6,8 @@ import time
 import pytest
 
 from helpers.edgar_server import document, submission
-from lextables.corpora.edgar.exhibits import (
-    CutShort,
-    NoText,
-    contract_text,
-    documents,
-    in_families,
-)
+from lextables.corpora.edgar.exhibits import NoText, contract_text
+from lextables.corpora.edgar.submission import CutShort, documents, in_families
 
 
 def read(page):

@@ -22,7 +22,7 @@ import pytest
 from lextables.corpora import overlaps
 from lextables.corpora.caselaw import casebody
 from lextables.corpora.caselaw.volume import _cleaned
-from lextables.corpora.edgar import exhibits, pages
+from lextables.corpora.edgar import exhibits, html_text, page_breaks, pages
 from lextables.metrics.spans import paper_words
 from lextables.models import (
     accepted_requests,
@@ -193,9 +193,9 @@ TEXTS = [
     # Filings
     ("exhibit: charset", finds_bytes(exhibits._CHARSET), "charset=", " ", "x"),
     ("exhibit: charsets", finds_bytes(exhibits._CHARSET), "", "charset=", '"'),
-    ("exhibit: page number", exhibits._MARKED_NUMBER.fullmatch, "", "-", "x"),
-    ("exhibit: page number of", exhibits._MARKED_NUMBER.fullmatch, "1", " ", "x"),
-    ("exhibit: addresses", finds(exhibits._ADDRESS), "", "<a.", ""),
+    ("exhibit: page number", page_breaks._MARKED_NUMBER.fullmatch, "", "-", "x"),
+    ("exhibit: page number of", page_breaks._MARKED_NUMBER.fullmatch, "1", " ", "x"),
+    ("exhibit: addresses", finds(html_text._ADDRESS), "", "<a.", ""),
     ("exhibit: pages", finds(exhibits._PAGE), "", "<PAGE ", ""),
     ("exhibit: SGML", finds(exhibits._SGML_LINE), "", "<S> ", "x"),
     ("exhibit: SGML lines", finds(exhibits._SGML_LINE), "", " \t", "x"),

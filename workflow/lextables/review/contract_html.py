@@ -11,7 +11,13 @@ from email.message import EmailMessage
 
 from selectolax.lexbor import LexborHTMLParser
 
-from lextables.corpora.edgar import exhibits
+from lextables.corpora.edgar.exhibits import NoText, contract_text
+from lextables.corpora.edgar.submission import (
+    CutShort,
+    Document,
+    documents,
+    in_families,
+)
 from lextables.pipeline.errors import BadInput
 from lextables.review.contract import Contract
 
@@ -38,8 +44,8 @@ def read_html(raw: bytes) -> Contract:
 def _read_exhibit(body: bytes) -> Contract:
     """Return the text of HTML or plain text, with notes on what is not read."""
     try:
-        text = exhibits.contract_text(body)
-    except exhibits.NoText as error:
+        text = contract_text(body)
+    except NoText as error:
         raise BadInput(
             str(error).replace("exhibit", "file"),
             do="save the contract as .docx or PDF",
@@ -111,7 +117,7 @@ def read_submission(raw: bytes) -> Contract:
     notes = []
     try:
         types, chosen = _first_contract(raw)
-    except exhibits.CutShort:
+    except CutShort:
         notes.append("The EDGAR file ends inside a document: its end is missing.")
         types, chosen = _first_contract(raw + b"\n</TEXT>\n</DOCUMENT>\n")
     if chosen is None:
@@ -126,15 +132,15 @@ def read_submission(raw: bytes) -> Contract:
     return Contract(contract.text, (*contract.notes, *notes))
 
 
-def _first_contract(raw: bytes) -> tuple[list[str], exhibits.Document | None]:
+def _first_contract(raw: bytes) -> tuple[list[str], Document | None]:
     """Return the types of the other documents, and the first contract, else the first
     document.
     """
-    is_contract = exhibits.in_families(CONTRACTS)
+    is_contract = in_families(CONTRACTS)
     types: list[str] = []
     chosen = None
     place = 0  # of the chosen document's type in `types`
-    for document in exhibits.documents(_lines(raw), lambda type_: True):
+    for document in documents(_lines(raw), lambda type_: True):
         # The first document is replaced by the first contract only.
         is_better = chosen is None
         if chosen and is_contract(document.type):

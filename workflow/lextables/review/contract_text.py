@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from lextables.corpora.edgar.exhibits import SUBMISSION
+from lextables.corpora.edgar.submission import SUBMISSION
 from lextables.pipeline.errors import BadInput
 from lextables.review import contract_html
 from lextables.review.contract import FILE_LIMIT, LIMIT, Contract, check_file, too_long

@@ -19,15 +19,15 @@ from typing import Any
 import pyarrow as pa
 from tqdm import tqdm
 
-from lextables.corpora.edgar.exhibits import (
+from lextables.corpora.edgar.exhibits import NoText, contract_text
+from lextables.corpora.edgar.pages import Gone, Pages
+from lextables.corpora.edgar.submission import (
     CutShort,
     Document,
-    NoText,
-    contract_text,
+    decoded,
     documents,
     in_families,
 )
-from lextables.corpora.edgar.pages import Gone, Pages
 from lextables.pipeline import dataset
 from lextables.pipeline.dataset import Column, Row, Table
 from lextables.pipeline.errors import BadInput
@@ -210,7 +210,7 @@ def filings(
     by_accession: dict[str, Filing] = {}
     started = False
     for row, raw in enumerate(lines, 1):
-        line = _decoded(raw).strip()
+        line = decoded(raw).strip()
         if not started or not line or not line.strip("-"):
             started = started or line.startswith(_HEADER)
             continue
@@ -247,13 +247,6 @@ def _merged(a: Filing, b: Filing) -> Filing:
     first = min(a, b, key=lambda filing: filing.cik)
     filers = {a.cik, b.cik, *a.co_filers, *b.co_filers}
     return replace(first, co_filers=tuple(sorted(filers - {first.cik})))
-
-
-def _decoded(raw: bytes) -> str:
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError:
-        return raw.decode("cp1252", "replace")
 
 
 def collect(

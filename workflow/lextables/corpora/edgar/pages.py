@@ -20,7 +20,7 @@ from urllib.parse import quote, urlsplit
 
 import requests
 
-from lextables.corpora.edgar.exhibits import SUBMISSION
+from lextables.corpora.edgar.submission import SUBMISSION
 from lextables.pipeline.atomic import MARK, replacing
 from lextables.pipeline.cache import make_cache, user_cache
 from lextables.pipeline.errors import BadInput

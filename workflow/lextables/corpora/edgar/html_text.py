@@ -1,0 +1,220 @@
+"""The text of an HTML body in paragraphs, with a form feed at each page break.
+
+A block element is a paragraph, ``<br>`` and table rows begin a line, and cells are
+separated by spaces.  Items of numbered lists have their numbers, and raised text, such
+as the mark of a note, is separated from a figure.  Hidden and struck text is left out.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Set
+from dataclasses import dataclass
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from lextables.corpora.edgar.list_numbers import LISTS, NumberedList
+
+# An address in angle brackets, which an HTML parser takes for an element.
+_ADDRESS = re.compile(
+    r"<(\w[^\s<>=\"'/]{0,100}[.@][^\s<>=\"']{0,100}|(?:https?|ftp|mailto):[^\s<>\"']{1,300})>",
+    re.IGNORECASE,
+)
+_BREAK = re.compile(r"break-(before|after):(?:always|page)")
+_STRUCK = ("strike", "s", "del")
+# Searched in a style attribute in lower case without white space, as are the other
+# patterns of styles.
+_HIDDEN = re.compile(r"display:none|visibility:hidden|line-through")
+# Elements without text for a reader.
+_DROPPED = set("script style head title template noscript ix:header -comment".split())
+# Elements that begin and end a paragraph.
+_BLOCKS = set(
+    """
+    address article blockquote body center dd div dl dt fieldset figure footer form
+    h1 h2 h3 h4 h5 h6 header li main nav ol p pre section table ul
+    """.split()
+)
+_RAISED = re.compile(r"vertical-align:(?:super|text-top|[1-9]|\.[1-9]|0\.\d*[1-9])")
+# Endings of ordinal numbers in English and in Romance languages.
+_ORDINAL = re.compile(r"st|nd|rd|d|th|o|a|er|[ºª]", re.IGNORECASE)
+# Gaps between words, from narrow to wide.
+_SPACE = 1
+_LINE = 2
+_PARAGRAPH = 3
+_GAP = {0: "", _SPACE: " ", _LINE: "\n", _PARAGRAPH: "\n\n"}
+
+
+def html_text(page: str) -> str:
+    """The text of an HTML body; its page breaks are ``<hr>``."""
+    page = _ADDRESS.sub(r"&lt;\1&gt;", page)
+    root = LexborHTMLParser(page).body
+    return "" if root is None else _Flow(_struck_tags(page)).text_of(root)
+
+
+def _struck_tags(text: str) -> set[str]:
+    """The tags of struck text that are closed each time; an open <S> is a column of an
+    SGML table.
+    """
+    counts = Counter(re.findall(r"</?(?:strike|s|del)(?=[\s>])", text.lower()))
+    return {tag for tag in _STRUCK if counts[f"<{tag}"] == counts[f"</{tag}"]}
+
+
+@dataclass(frozen=True, slots=True)
+class _Element:
+    """An element that is shown, with its attribute ``style`` in lower case without
+    white space.
+    """
+
+    node: LexborNode
+    tag: str
+    style: str
+
+    def has_page(self, side: str) -> bool:
+        """Whether a page begins ``before`` or ``after`` it."""
+        return "break-" in self.style and side in _BREAK.findall(self.style)
+
+    def is_raised(self) -> bool:
+        """Whether its text is raised; cells have other alignments."""
+        if self.tag in ("table", "tbody", "thead", "tr", "td", "th"):
+            return False
+        return self.tag == "sup" or _RAISED.search(self.style) is not None
+
+
+class _Flow:
+    """Walks a tree and writes its text: words, and the widest gap between them that the
+    elements ask for.
+    """
+
+    def __init__(self, struck: Set[str]) -> None:
+        """``struck`` are the tags whose text is left out because it is struck."""
+        self.dropped = _DROPPED | struck
+        self.out: list[str] = []  # pieces of the text
+        self.gap = 0  # the widest gap requested since the last words, a key of `_GAP`
+        self.pre = 0  # open elements whose white space is kept
+        # For each open cell: the number of pieces written and the gap when it began.
+        self.cells: list[tuple[int, int]] = []
+        self.lists: list[NumberedList] = []
+        self.markers: list[str] = []  # numbers of list items that have no words yet
+        self.raised = 0  # open elements that raise their text
+        self.after_raised = False  # whether the last words were raised
+
+    def text_of(self, root: LexborNode) -> str:
+        """Return the text of a tree."""
+        # No recursion, because some filings nest thousands deep.
+        open_: list[_Element] = []
+        node: LexborNode | None = root
+        while node is not None or open_:
+            if node is None:
+                element = open_.pop()
+                self._leave(element)
+                node = element.node.next if open_ else None
+            elif node.tag == "-text":
+                self._write(node.text_content or "")
+                node = node.next
+            elif shown := self._shown(node):
+                self._enter(shown)
+                open_.append(shown)
+                node = node.child
+            else:
+                node = node.next
+        return "".join(self.out)
+
+    def _shown(self, node: LexborNode) -> _Element | None:
+        """Return the element of a node; None if it is not shown."""
+        tag = node.tag or ""
+        if tag in self.dropped:
+            return None
+        attributes = node.attributes if tag != "br" else {}
+        style = "".join((attributes.get("style") or "").lower().split())
+        if "hidden" in attributes or _HIDDEN.search(style):
+            return None
+        return _Element(node, tag, style)
+
+    def _enter(self, element: _Element) -> None:
+        """Note what begins with an element: a page, a gap, a cell, a list."""
+        tag = element.tag
+        # A rule ends a page, but inside a table it underlines a figure.
+        if element.has_page("before") or (tag == "hr" and not self.cells):
+            self._page()
+        if tag == "br":
+            self._request_gap(_PARAGRAPH if self.gap == _LINE else _LINE)
+        elif tag == "tr":
+            self._request_gap(_LINE)
+        elif tag in ("td", "th"):
+            self._request_gap(_SPACE)
+            self.cells.append((len(self.out), self.gap))
+        elif tag in _BLOCKS:
+            self._request_gap(_PARAGRAPH)
+        if tag in LISTS:
+            self.lists.append(NumberedList.opened(element.node, element.style))
+        elif tag == "li" and self.lists:
+            value = element.node.attributes.get("value")
+            self.markers.append(self.lists[-1].marker(value, element.style))
+        self.pre += tag == "pre"
+        self.raised += element.is_raised()
+
+    def _leave(self, element: _Element) -> None:
+        """Note what ends with an element."""
+        tag = element.tag
+        self.raised -= element.is_raised()
+        self.pre -= tag == "pre"
+        if tag in LISTS:
+            self.lists.pop()
+        elif tag == "li" and self.markers:
+            self.markers.pop()
+        if tag in ("td", "th"):
+            written, gap = self.cells.pop()
+            self.gap = gap if written == len(self.out) else _SPACE
+        elif tag == "tr":
+            self._request_gap(_LINE)
+        elif tag in _BLOCKS:
+            self._request_gap(_PARAGRAPH)
+        if element.has_page("after"):
+            self._page()
+
+    def _request_gap(self, gap: int) -> None:
+        """Widen the gap before the next words, if it is narrower than ``gap``."""
+        # Before the first words of a cell its own gap remains: a block that opens the
+        # cell stays on the row's line.
+        if not self.cells or self.cells[-1][0] != len(self.out):
+            self.gap = max(self.gap, gap)
+
+    def _page(self) -> None:
+        """Begin a page."""
+        self.out.append("\f")
+        self.gap = 0
+
+    def _write(self, text: str) -> None:
+        """Write the words of a text after the widest gap that is due."""
+        if self.pre:
+            if text:
+                self.out += (_GAP[self.gap], text.replace("\r\n", "\n"))
+                self.gap = 0
+            return
+        words = " ".join(text.split())
+        if not words:
+            self.gap = max(self.gap, _SPACE) if text else self.gap
+            return
+        if text[0].isspace() or self._is_apart(words):
+            self.gap = max(self.gap, _SPACE)
+        self.out.append(_GAP[self.gap])
+        for marker in self.markers:
+            self.out.append(f"{marker} " if marker else "")
+        self.out.append(words)
+        self.markers = []
+        self.after_raised = self.raised > 0
+        self.gap = _SPACE if text[-1].isspace() else 0
+
+    def _is_apart(self, words: str) -> bool:
+        """Whether ``words`` would change a figure that they directly follow.
+
+        Raised text behind a figure or the end of a sentence is the mark of a note, an
+        exponent or a fraction, unless it is the ending of an ordinal; a figure behind
+        raised text is not part of it.
+        """
+        last = self.out[-1][-1:] if self.out else ""
+        if self.raised and not self.after_raised:
+            is_figure = last.isdigit() or last in (".", ",", "%", ")")
+            return is_figure and not _ORDINAL.fullmatch(words)
+        if self.after_raised and not self.raised:
+            return last.isdigit() and words[0].isdigit()
+        return False
