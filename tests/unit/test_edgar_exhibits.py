@@ -179,6 +179,29 @@ def test_plain_text_keeps_its_lines_without_tags_and_page_numbers():
             "<table><tr><td><table><tr><td>in</td></tr></table></td><td>out</td></tr></table>",
             "in out",
         ),
+        (
+            "<table><caption>Fees</caption><tr><td>a<hr>b</td></tr></table>",
+            "Fees\n\na\nb",
+        ),
+        # Elements that a browser shows as blocks, and others by their style.
+        ("<p>a<dir>b</dir>c<menu>d</menu>e", "a\n\nb\n\nc\n\nd\n\ne"),
+        (
+            "<p>a</p><details><summary>b</summary>c</details>d<aside>e</aside>f",
+            "a\n\nb\n\nc\n\nd\n\ne\n\nf",
+        ),
+        (
+            "<div>a<span style='display: block'>b</span><div style='DISPLAY: inline'>c</div>d</div>",
+            "a\n\nb\n\ncd",
+        ),
+        ("<p>a<span style='display:inline-block'>b</span></p>", "ab"),
+        # What only a browser without frames, scripts or ruby shows.
+        ("<p>a<iframe src=x>b</iframe><datalist><option>c</datalist><rp>(</rp>d", "ad"),
+        # Fonts of symbols.
+        (
+            "<p><font face=Wingdings><b>x</b></font> Yes <font style='font-family: WINGDINGS'>&#168;</font> No "
+            "<span style='font:10.0pt &quot;Symbol&quot;, serif'>\u00b7<font face=Arial>x</font></span>",
+            "☒ Yes ◻ No •x",
+        ),
         # Preformatted text.
         ("<body><pre>\n ARTICLE 1\n   Rent\n</pre></body>", "ARTICLE 1\n   Rent"),
         # Numbers of pages: left out at a page break, and a sentence goes on after it.
@@ -192,6 +215,10 @@ def test_plain_text_keeps_its_lines_without_tags_and_page_numbers():
             "Ends.\n\nBegins.",
         ),
         ('<p style="page-break-after:always">12</p><p>Begins.</p>', "12\n\nBegins."),
+        (
+            "<p>shall pay</p><p>- 3 -</p><br style='page-break-before:always'><p>it.",
+            "shall pay it.",
+        ),
         ("<p>Total</p><p>3</p><PAGE><p>Next</p><p>4", "Total\n\nNext"),
         (
             "<p>In the year</p><p>1999</p><p>it ended.</p>",
@@ -387,6 +414,24 @@ def test_a_body_without_text_is_rejected(body, kind):
         ("<ol><li><li>B</ol>", "2. B"),
         ("<ol><li><ol type=a><li><li>B</ol><li>C</ol>", "1. b. B\n\n2. C"),
         ("<ul><li>A</ul><ol><li>B</ol>", "A\n\n1. B"),
+        ("<ol style='list-style: none outside'><li>(a) A</ol>", "(a) A"),
+        ("<ol style='list-style : Outside  NONE'><li>(a) A</ol>", "(a) A"),
+        ("<ol style='list-style:upper-roman inside'><li>A</ol>", "I. A"),
+        ("<ol style='list-style-type:decimal-leading-zero'><li>A</ol>", "01. A"),
+        (
+            "<ol start=24 style='list-style-type:lower-greek'><li>A<li>B</ol>",
+            "ω. A\n\nαα. B",
+        ),
+        ("<ol><li type=a>A<li type=I>B<li type=disc>C</ol>", "a. A\n\nII. B\n\nC"),
+        ("<ul style='list-style-type:decimal'><li>A<li>B</ul>", "1. A\n\n2. B"),
+        ("<ul type=1 start=3><li>A</ul>", "A"),
+        (
+            "<ol><li>A<menu><li>x</menu><dir><li>y</dir><li>B</ol>",
+            "1. A\n\nx\n\ny\n\n2. B",
+        ),
+        ("<ol start='+3.'><li>A<li value='7b'>B</ol>", "3. A\n\n7. B"),
+        ("<ol><li><pre>A\n B</pre><li>C</ol>", "1. A\n B\n\n2. C"),
+        ("<pre>$500<sup>3</sup> a day,\n10<sup>4</sup></pre>", "$500 3 a day,\n10 4"),
         ("<table><tr><td><ol start=2><li>A</ol></td><td>B</td></tr></table>", "2. A B"),
         # A bare number at the edge of a page is left out if it continues the numbers of
         # other pages.

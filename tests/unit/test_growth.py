@@ -22,7 +22,13 @@ import pytest
 from lextables.corpora import overlaps
 from lextables.corpora.caselaw import casebody
 from lextables.corpora.caselaw.volume import _cleaned
-from lextables.corpora.edgar import exhibits, html_text, page_breaks, pages
+from lextables.corpora.edgar import (
+    exhibits,
+    html_text,
+    list_numbers,
+    page_breaks,
+    pages,
+)
 from lextables.metrics.spans import paper_words
 from lextables.models import (
     accepted_requests,
@@ -196,6 +202,15 @@ TEXTS = [
     ("exhibit: page number", page_breaks._MARKED_NUMBER.fullmatch, "", "-", "x"),
     ("exhibit: page number of", page_breaks._MARKED_NUMBER.fullmatch, "1", " ", "x"),
     ("exhibit: addresses", finds(html_text._ADDRESS), "", "<a.", ""),
+    ("exhibit: blanks in a style", html_text._style, "", " ", "x"),
+    ("exhibit: fonts", finds(html_text._FONT), "", "font:", "x"),
+    (
+        "exhibit: styles of lists",
+        finds(list_numbers._LIST_STYLE),
+        "",
+        "list-style:",
+        "",
+    ),
     ("exhibit: pages", finds(exhibits._PAGE), "", "<PAGE ", ""),
     ("exhibit: SGML", finds(exhibits._SGML_LINE), "", "<S> ", "x"),
     ("exhibit: SGML lines", finds(exhibits._SGML_LINE), "", " \t", "x"),

@@ -140,6 +140,17 @@ NOT_READ = "Not read from the HTML: "
             "A",
             (f"{NOT_READ}hidden text (1).",),
         ),
+        (
+            '<p>A<b style="visibility: hidden">B</b></p>',
+            "A",
+            (f"{NOT_READ}hidden text (1).",),
+        ),
+        (
+            "<html><style>p { color: red }</style><style>li:before { content: counter(a) }</style>"
+            '<link rel=stylesheet href="a.css"><link rel=icon href="a.ico"><ol><li>A</ol>',
+            "1. A",
+            (f"{NOT_READ}style sheets, which may hide or number text (2).",),
+        ),
     ],
 )
 def test_html_is_read_as_a_browser_shows_it(tmp_path, raw, text, notes):

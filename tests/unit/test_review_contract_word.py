@@ -203,6 +203,15 @@ TEXT = {
         "☑≥§\n",
         "symbols (4)",
     ),
+    "text in a font of symbols": (
+        paragraph(
+            run("o\uf078", '<w:rFonts w:ascii="Wingdings" w:hAnsi="Wingdings"/>'),
+            run("\uf0b7", '<w:rFonts w:ascii="Symbol"/>'),
+            run("ox", '<w:rFonts w:ascii="Arial"/>'),
+        ),
+        "□☒•ox\n",
+        "",
+    ),
     "symbols as private characters": (
         paragraph(run("\uf0b7 a")),
         "\uf0b7 a\n",

@@ -23,12 +23,20 @@ from lextables.review.contract import Contract
 
 # Exhibits that are contracts (Regulation S-K, item 601).
 CONTRACTS = ("EX-10", "EX-1", "EX-2", "EX-4")
+_STYLE_SHEETS = "style sheets, which may hide or number text"
+# Rules of a style sheet that hide, strike out or number text.
+_RULE = re.compile(
+    r"counter|content\s*:|list-style|display\s*:\s*none|visibility\s*:|line-through",
+    re.IGNORECASE,
+)
 # CSS selectors of content that is not read, with the name for it in the note.
 _UNREAD = {
     "img[src], svg, canvas, object, embed, video": "pictures and objects",
     "iframe[src], frame[src]": "pages in frames",
     "input:not([type=hidden]), select, textarea": "form fields",
-    '[hidden], [style*="display:none" i], [style*="display: none" i]': "hidden text",
+    '[hidden], [style*="display:none" i], [style*="display: none" i], '
+    '[style*="visibility:hidden" i], [style*="visibility: hidden" i]': "hidden text",
+    "link[rel=stylesheet i]": _STYLE_SHEETS,
     's, strike, del, [style*="line-through" i]': "struck text, as it is not in force",
 }
 
@@ -53,13 +61,14 @@ def _read_exhibit(body: bytes) -> Contract:
     notes = []
     if text.format == "html":
         tree = LexborHTMLParser(body)
-        unread = []
+        unread: Counter[str] = Counter()
         for selector, name in _UNREAD.items():
-            count = len(tree.css(selector))
-            if count:
-                unread.append(f"{name} ({count})")
-        if unread:
-            notes.append(f"Not read from the HTML: {', '.join(unread)}.")
+            unread[name] += len(tree.css(selector))
+        for sheet in tree.css("style"):
+            unread[_STYLE_SHEETS] += bool(_RULE.search(sheet.text()))
+        listed = [f"{name} ({count})" for name, count in unread.items() if count]
+        if listed:
+            notes.append(f"Not read from the HTML: {', '.join(listed)}.")
     if text.fault:
         notes.append(f"{text.fault.replace('the exhibit', 'The file', 1)}.")
     return Contract(f"{text.text}\n", tuple(notes))

@@ -18,6 +18,7 @@ from lextables.pipeline.errors import BadInput
 from lextables.review.contract import LIMIT, Contract, too_long
 from lextables.review.word_styles import Element, Styles, is_on, value_at
 from lextables.sources.archives import Bounds, OverBounds, read_member
+from lextables.sources.characters import SYMBOL_FONTS, with_symbols
 
 # A Word file is a zip of XML, which takes thirty times its size in memory.
 WORD = Bounds(member=64 << 20, volume=128 << 20, ratio=1000)
@@ -94,13 +95,6 @@ CELL = 100
 # Properties of text that is left out.
 _LEFT_OUT = {"vanish": HIDDEN, "strike": STRUCK, "dstrike": STRUCK}
 
-_WINGDINGS = b"\x6c\x6e\x71\xa7\xa8\xd8\xe0\xfb\xfc\xfd\xfe"
-_SYMBOL = b"\xa3\xb0\xb1\xb3\xb4\xb7\xb9\xd2\xd3\xd4\xe2\xe3\xe4abgdepqlmsDSWPF"
-# {font: {code: character}}; codes in a file may be shifted by 0xF000.
-_CODES = {
-    "wingdings": dict(zip(_WINGDINGS, "●■❑▪◻➢→✗✓☒☑", strict=True)),
-    "symbol": dict(zip(_SYMBOL, "≤°±≥×•≠®©™®©™αβγδεπθλμσΔΣΩΠΦ", strict=True)),
-}
 _PRIVATE_USE = re.compile("[\ue000-\uf8ff]")
 
 
@@ -291,12 +285,14 @@ class _Place:
     """Where an element is.
 
     ``unread`` is the name in the note of text that is not read, "" where it is read.
-    The styles are the ids of those of the open table and paragraph.
+    The styles are the ids of those of the open table and paragraph, and ``font`` is
+    that of the open run, if it names one.
     """
 
     unread: str = ""
     table_style: str = ""
     paragraph_style: str = ""
+    font: str = ""
 
     def left_out(self, reason: str) -> "_Place":
         """Return a place whose text is not read; the reason of an outer element
@@ -405,7 +401,7 @@ class _Reader:
 
     def _text(self, element: Element, place: _Place) -> None:
         """Write an element's text, or note it."""
-        text = element.text or ""
+        text = with_symbols(element.text or "", place.font)
         if not place.unread:
             self._write(text)
         elif text.strip():
@@ -461,7 +457,9 @@ class _Reader:
         for name, reason in _LEFT_OUT.items():
             if not place.unread and self.styles.is_set(name, element, styles):
                 place = place.left_out(reason)
-        self._children(element, place)
+        fonts = element.find("rPr/rFonts")
+        font = "" if fonts is None else fonts.get("ascii", "")
+        self._children(element, replace(place, font=font))
 
     def _table(self, element: Element, place: _Place) -> None:
         style = value_at(element, "tblPr/tblStyle")
@@ -614,8 +612,8 @@ def _character(font: str, char: str) -> str:
         code = int(char, 16)
     except ValueError:
         code = 0
-    if font in _CODES or "dings" in font:
-        return _CODES.get(font, {}).get(code & 0xFF, "")
+    if font in SYMBOL_FONTS or "dings" in font:
+        return SYMBOL_FONTS.get(font, {}).get(code, "")
     return chr(code) if 0x20 <= code < 0xD800 else ""
 
 

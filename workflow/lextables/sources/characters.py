@@ -1,7 +1,7 @@
 """Characters that a reader cannot tell from plain ones, or does not see at all.
 
 Programs put them into texts to lay them out: soft hyphens, zero-width spaces,
-ligatures, wide spaces.
+ligatures, wide spaces.  Fonts of symbols show other characters than those of the text.
 """
 
 import re
@@ -45,6 +45,30 @@ _SAME_MEANING = (
     "<final>",
     "<isolated>",
 )
+
+_WINGDINGS = (
+    b"\x46\x6c\x6e\x6f\x71\x76\x78\x9f\xa7\xa8\xd8\xe0\xfb\xfc\xfd\xfe",
+    "☞●■□❑❖☒•▪◻➢→✗✓☒☑",
+)
+_SYMBOL = (
+    b"\xa3\xb0\xb1\xb3\xb4\xb7\xb9\xd2\xd3\xd4\xe2\xe3\xe4abgdepqlmsDSWPF",
+    "≤°±≥×•≠®©™®©™αβγδεπθλμσΔΣΩΠΦ",
+)
+
+
+def _by_code(codes: bytes, symbols: str) -> dict[int, str]:
+    """{code: symbol}; codes in a file may be shifted by 0xF000."""
+    by_code = dict(zip(codes, symbols, strict=True))
+    return by_code | {0xF000 + code: symbol for code, symbol in by_code.items()}
+
+
+# {font: {code: what it shows}}
+SYMBOL_FONTS = {"wingdings": _by_code(*_WINGDINGS), "symbol": _by_code(*_SYMBOL)}
+
+
+def with_symbols(text: str, font: str) -> str:
+    """Return what a font shows for a text: symbols if it is one of `SYMBOL_FONTS`."""
+    return text.translate(SYMBOL_FONTS.get(font.lower(), {}))
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from lextables.corpora.edgar.list_numbers import LISTS, NumberedList
+from lextables.sources.characters import with_symbols
 
 # An address in angle brackets, which an HTML parser takes for an element.
 _ADDRESS = re.compile(
@@ -21,18 +22,27 @@ _ADDRESS = re.compile(
 )
 _BREAK = re.compile(r"break-(before|after):(?:always|page)")
 _STRUCK = ("strike", "s", "del")
-# Searched in a style attribute in lower case without white space, as are the other
-# patterns of styles.
+# Searched in a style attribute (`_Element`), as are the other patterns of styles.
 _HIDDEN = re.compile(r"display:none|visibility:hidden|line-through")
-# Elements without text for a reader.
-_DROPPED = set("script style head title template noscript ix:header -comment".split())
-# Elements that begin and end a paragraph.
-_BLOCKS = set(
+# Elements without text for a reader; `rp` and `datalist` are for old browsers.
+_DROPPED = set(
     """
-    address article blockquote body center dd div dl dt fieldset figure footer form
-    h1 h2 h3 h4 h5 h6 header li main nav ol p pre section table ul
+    -comment audio canvas datalist head iframe ix:header noembed noframes noscript rp script select style
+    template title video
     """.split()
 )
+# Elements that begin and end a paragraph, unless their style says otherwise.
+_BLOCKS = set(
+    """
+    address article aside blockquote body caption center dd details dialog dir div dl dt fieldset figcaption
+    figure footer form h1 h2 h3 h4 h5 h6 header hgroup legend li listing main menu nav ol p pre search section
+    summary table ul xmp
+    """.split()
+)
+_DISPLAY = re.compile(r"display:(inline|block|flex|grid|list-item|table)(?![\w-])")
+_KEPT_SPACE = ("pre", "listing", "xmp")
+# The first font of a style.
+_FONT = re.compile(r"(?<![\w-])font(?:-family:|:[^;,]{0,60} )[\"']?([\w ]+)")
 _RAISED = re.compile(r"vertical-align:(?:super|text-top|[1-9]|\.[1-9]|0\.\d*[1-9])")
 # Endings of ordinal numbers in English and in Romance languages.
 _ORDINAL = re.compile(r"st|nd|rd|d|th|o|a|er|[ºª]", re.IGNORECASE)
@@ -58,15 +68,26 @@ def _struck_tags(text: str) -> set[str]:
     return {tag for tag in _STRUCK if counts[f"<{tag}"] == counts[f"</{tag}"]}
 
 
+def _style(attribute: str) -> str:
+    """A style in lower case, with one blank between words and none around signs."""
+    return re.sub(" ?([:;,]) ?", r"\1", " ".join(attribute.lower().split()))
+
+
 @dataclass(frozen=True, slots=True)
 class _Element:
-    """An element that is shown, with its attribute ``style`` in lower case without
-    white space.
+    """An element that is shown, with its attribute ``style`` (see `_style`) and the
+    name of its font; both may be empty.
     """
 
     node: LexborNode
     tag: str
     style: str
+    font: str
+
+    def is_block(self) -> bool:
+        """Whether it begins and ends a paragraph."""
+        display = _DISPLAY.search(self.style)
+        return display[1] != "inline" if display else self.tag in _BLOCKS
 
     def has_page(self, side: str) -> bool:
         """Whether a page begins ``before`` or ``after`` it."""
@@ -89,6 +110,7 @@ class _Flow:
         self.dropped = _DROPPED | struck
         self.out: list[str] = []  # pieces of the text
         self.gap = 0  # the widest gap requested since the last words, a key of `_GAP`
+        self.open: list[_Element] = []
         self.pre = 0  # open elements whose white space is kept
         # For each open cell: the number of pieces written and the gap when it began.
         self.cells: list[tuple[int, int]] = []
@@ -100,7 +122,7 @@ class _Flow:
     def text_of(self, root: LexborNode) -> str:
         """Return the text of a tree."""
         # No recursion, because some filings nest thousands deep.
-        open_: list[_Element] = []
+        open_ = self.open
         node: LexborNode | None = root
         while node is not None or open_:
             if node is None:
@@ -123,40 +145,47 @@ class _Flow:
         tag = node.tag or ""
         if tag in self.dropped:
             return None
-        attributes = node.attributes if tag != "br" else {}
-        style = "".join((attributes.get("style") or "").lower().split())
+        attributes = node.attributes
+        style = _style(attributes.get("style") or "")
         if "hidden" in attributes or _HIDDEN.search(style):
             return None
-        return _Element(node, tag, style)
+        family = _FONT.search(style)
+        if family:
+            font = family[1]
+        else:
+            outer = self.open[-1].font if self.open else ""
+            font = attributes.get("face") or outer
+        return _Element(node, tag, style, font)
 
     def _enter(self, element: _Element) -> None:
         """Note what begins with an element: a page, a gap, a cell, a list."""
         tag = element.tag
-        # A rule ends a page, but inside a table it underlines a figure.
+        # A rule ends a page, but inside a table it is a line.
         if element.has_page("before") or (tag == "hr" and not self.cells):
             self._page()
-        if tag == "br":
+        if tag == "hr":
+            self._request_gap(_LINE)
+        elif tag == "br":
             self._request_gap(_PARAGRAPH if self.gap == _LINE else _LINE)
         elif tag == "tr":
             self._request_gap(_LINE)
         elif tag in ("td", "th"):
             self._request_gap(_SPACE)
             self.cells.append((len(self.out), self.gap))
-        elif tag in _BLOCKS:
+        elif element.is_block():
             self._request_gap(_PARAGRAPH)
         if tag in LISTS:
             self.lists.append(NumberedList.opened(element.node, element.style))
         elif tag == "li" and self.lists:
-            value = element.node.attributes.get("value")
-            self.markers.append(self.lists[-1].marker(value, element.style))
-        self.pre += tag == "pre"
+            self.markers.append(self.lists[-1].marker(element.node, element.style))
+        self.pre += tag in _KEPT_SPACE
         self.raised += element.is_raised()
 
     def _leave(self, element: _Element) -> None:
         """Note what ends with an element."""
         tag = element.tag
         self.raised -= element.is_raised()
-        self.pre -= tag == "pre"
+        self.pre -= tag in _KEPT_SPACE
         if tag in LISTS:
             self.lists.pop()
         elif tag == "li" and self.markers:
@@ -166,7 +195,7 @@ class _Flow:
             self.gap = gap if written == len(self.out) else _SPACE
         elif tag == "tr":
             self._request_gap(_LINE)
-        elif tag in _BLOCKS:
+        elif element.is_block():
             self._request_gap(_PARAGRAPH)
         if element.has_page("after"):
             self._page()
@@ -185,24 +214,19 @@ class _Flow:
 
     def _write(self, text: str) -> None:
         """Write the words of a text after the widest gap that is due."""
-        if self.pre:
-            if text:
-                self.out += (_GAP[self.gap], text.replace("\r\n", "\n"))
-                self.gap = 0
-            return
-        words = " ".join(text.split())
+        words = text.replace("\r\n", "\n") if self.pre else " ".join(text.split())
         if not words:
             self.gap = max(self.gap, _SPACE) if text else self.gap
             return
-        if text[0].isspace() or self._is_apart(words):
+        if (text[0].isspace() and not self.pre) or self._is_apart(words):
             self.gap = max(self.gap, _SPACE)
         self.out.append(_GAP[self.gap])
-        for marker in self.markers:
-            self.out.append(f"{marker} " if marker else "")
-        self.out.append(words)
-        self.markers = []
-        self.after_raised = self.raised > 0
-        self.gap = _SPACE if text[-1].isspace() else 0
+        if words.strip():
+            self.out += [f"{marker} " for marker in self.markers if marker]
+            self.markers = []
+            self.after_raised = self.raised > 0
+        self.out.append(with_symbols(words, self.open[-1].font))
+        self.gap = _SPACE if text[-1].isspace() and not self.pre else 0
 
     def _is_apart(self, words: str) -> bool:
         """Whether ``words`` would change a figure that they directly follow.

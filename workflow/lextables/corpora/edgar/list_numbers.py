@@ -1,25 +1,29 @@
 """The numbers of the items of HTML lists, as a browser shows them."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from selectolax.lexbor import LexborNode
 
-LISTS = ("ol", "ul")
+LISTS = ("ol", "ul", "menu", "dir")
 
-# Searched in a style attribute in lower case (`html_text`).
+# Searched in a style attribute in lower case, with the blanks between words.
 _LIST_STYLE = re.compile(
-    r"list-style(?:-type)?:[^;]*?\b(none|decimal|lower-alpha|lower-latin|upper-alpha|"
-    r"upper-latin|lower-roman|upper-roman|disc|circle|square)\b"
+    r"list-style(?:-type)?:[^;]{0,100}?(?<![\w-])(none|decimal|decimal-leading-zero|disc|circle|square"
+    r"|(?:lower|upper)-(?:alpha|latin|roman)|lower-greek)(?![\w-])"
 )
-# {`type` of a list in HTML: its style in CSS}
+_UNNUMBERED = ("none", "disc", "circle", "square")
+# {`type` in HTML: its style in CSS}
 _TYPES = {
+    "1": "decimal",
     "a": "lower-alpha",
     "A": "upper-alpha",
     "i": "lower-roman",
     "I": "upper-roman",
-}
-_UNNUMBERED = ("none", "disc", "circle", "square")
+} | {name: name for name in _UNNUMBERED}
+_LATIN = "abcdefghijklmnopqrstuvwxyz"
+_LETTERS = {"alpha": _LATIN, "latin": _LATIN, "greek": "αβγδεζηθικλμνξοπρστυφχψω"}
 _ROMAN_VALUES = (1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1)
 ROMAN = dict(zip("m cm d cd c xc l xl x ix v iv i".split(), _ROMAN_VALUES, strict=True))
 
@@ -35,45 +39,53 @@ class NumberedList:
     @classmethod
     def opened(cls, node: LexborNode, style: str) -> "NumberedList":
         """The list that begins with a node, which has this ``style`` attribute."""
-        if node.tag != "ol":
-            return cls("none", 1, 1)
         attributes = node.attributes
-        named = _LIST_STYLE.search(style)
-        type_ = _TYPES.get((attributes.get("type") or "").strip(), "decimal")
-        step = -1 if "reversed" in attributes else 1
+        is_ordered = node.tag == "ol"
+        # A `type` of other lists sets no numbers.
+        default = _style_of(attributes, "", "decimal") if is_ordered else "disc"
+        step = -1 if is_ordered and "reversed" in attributes else 1
         first = 1
         if step < 0:
             first = sum(child.tag == "li" for child in node.iter())
-        start = _whole_number(attributes.get("start"), first)
-        return cls(named[1] if named else type_, start, step)
+        if is_ordered:
+            first = _whole_number(attributes.get("start"), first)
+        return cls(_style_of({}, style, default), first, step)
 
-    def marker(self, value: str | None, style: str) -> str:
+    def marker(self, item: LexborNode, style: str) -> str:
         """The number of the next item as a browser shows it; empty without one."""
-        number = _whole_number(value, self.number)
+        attributes = item.attributes
+        number = _whole_number(attributes.get("value"), self.number)
         self.number = number + self.step
-        named = _LIST_STYLE.search(style)
-        text = _numeral(number, named[1] if named else self.style)
+        text = _numeral(number, _style_of(attributes, style, self.style))
         return f"{text}." if text else ""
 
 
+def _style_of(attributes: Mapping[str, str | None], style: str, default: str) -> str:
+    """The style in CSS of the numbers of a list or an item."""
+    named = _LIST_STYLE.search(style)
+    if named:
+        return named[1]
+    return _TYPES.get((attributes.get("type") or "").strip(), default)
+
+
 def _whole_number(text: str | None, default: int) -> int:
-    """The whole number of an attribute; ``default`` for other texts."""
-    if text and re.fullmatch(r"\s*-?\d{1,9}\s*", text):
-        return int(text)
-    return default
+    """The whole number with which an attribute begins; ``default`` without one."""
+    match = re.match(r"\s*([+-]?\d{1,9})(?!\d)", text or "")
+    return int(match[1]) if match else default
 
 
 def _numeral(number: int, style: str) -> str:
     """A number in a style of CSS; empty if the style shows none."""
     if style in _UNNUMBERED:
         return ""
-    text = str(number)
+    text = f"{number:02}" if style == "decimal-leading-zero" else str(number)
     kind = style.split("-")[-1]
-    if kind in ("alpha", "latin") and number > 0:
+    if kind in _LETTERS and number > 0:
+        letters = _LETTERS[kind]
         text = ""
         while number:
-            number, letter = divmod(number - 1, 26)
-            text = chr(ord("a") + letter) + text
+            number, place = divmod(number - 1, len(letters))
+            text = letters[place] + text
     elif kind == "roman" and 0 < number < 4000:
         text = ""
         for numeral, value in ROMAN.items():
