@@ -179,6 +179,9 @@ def test_pieces_overlap_and_contain_every_word():
         ("", []),
         ("One.\n\n Two.  ", ["One.", "Two."]),
         ("NONE\nThree.", ["Three."]),
+        # The first letters of "Notice" are no passage.
+        ("No.", []),
+        ("**Yes**\nThree.", ["Three."]),
     ],
 )
 def test_each_line_of_an_answer_is_a_quote(answer, found):

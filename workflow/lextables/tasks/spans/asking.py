@@ -29,6 +29,8 @@ from lextables.tasks.spans.squad import collapsed
 
 NONE = "NONE"  # what a model writes if there is no passage
 ANSWERS = ("Yes", "No")  # whether there is one
+# Lines of an answer that are no quotes: models mix up the two prompts.
+_NO_QUOTES = (NONE, *map(str.upper, ANSWERS))
 # Words that a piece shares with the one before, so that no passage is lost between
 # them.
 OVERLAP = 100
@@ -241,7 +243,7 @@ def quotes(answer: str) -> list[str]:
     lines = []
     for line in map(str.strip, answer.splitlines()):
         bare = line.strip(_QUOTE_MARKS + ".")
-        if line and bare.upper() != NONE:
+        if line and bare.upper() not in _NO_QUOTES:
             lines.append(line)
     return lines
 
