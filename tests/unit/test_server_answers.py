@@ -45,6 +45,29 @@ def stored(tmp_path):
     return list((tmp_path / "calls").rglob("*.json.gz"))
 
 
+# Models
+
+
+@pytest.mark.parametrize(
+    ("answered", "note"),
+    [
+        ("other-7b", ["the server says that the model other-7b answered"]),
+        ("Served2", ["the server says that the model Served2 answered"]),
+        ("served-2024-08-06", []),
+        ("models/Served.gguf", []),
+        ("", []),
+        (None, []),
+    ],
+)
+def test_another_model_that_answers_is_recorded(answered, note, model, tmp_path):
+    served, server = model(always(200, chat("B") | {"model": answered}))
+    for _ in range(2):  # the second time with the cached answer
+        with recorded(tmp_path / "run.json", {}):
+            assert texts(served) == ["B"]
+        assert read_json(tmp_path / "run.json").get("notes", []) == note
+    assert len(server.asked) == 1
+
+
 # Parameters
 
 

@@ -65,6 +65,7 @@ _NOT_SENT = (
 # Headers that the client of `openai` reads before it repeats a request.
 _RETRY_HEADERS = ("retry-after", "retry-after-ms", "x-should-retry")
 _NO_MONEY = "insufficient_quota"  # in a server's answer if the account has no money
+_NAME = re.compile(r"[\w.:@/+-]+")  # parts of a model's name
 # The key of an answer that names the changes of its request.
 CHANGES = "lextables_changes"
 # Errors of code that reads an answer of another form.
@@ -258,6 +259,8 @@ class Api:
         self._refused: tuple[str, ...] = ()
         # Refused parts of the requests whose answers were used, for run.json.
         self._changes: set[str] = set()
+        # Other models that answered, as the server names them.
+        self._others: set[str] = set()
         self._ledger = Ledger(cache, limits, model)
         transport = MeteredTransport(self._ledger, price)
         self._client = openai.OpenAI(
@@ -312,6 +315,8 @@ class Api:
                 raise
         for part in sorted(self._changes):
             note_once(in_words(part))
+        for name in sorted(self._others):
+            note_once(f"the server says that the model {name:.80} answered")
         return [future.result() for future in futures]
 
     def expect(self, requests: int, characters: int) -> None:
@@ -341,9 +346,15 @@ class Api:
         return {"api": self._base.rstrip("/"), "path": call.path, "body": call.body}
 
     def _used(self, answer: Any | None) -> Any | None:
-        """Return an answer, and remember how its request was changed."""
+        """Return an answer, and remember how its request was changed and which model
+        answered.
+        """
         if isinstance(answer, Mapping):
             self._changes.update(answer.get(CHANGES, ()))
+            name = answer.get("model")
+            name = " ".join(_NAME.findall(name)) if isinstance(name, str) else ""
+            if name and not _is_same_model(name, self._model):
+                self._others.add(name)
         return answer
 
     def _accepted(self, call: Call, check: Callable[[Any], object]) -> Any:
@@ -445,6 +456,15 @@ class Api:
 
     def _without_key(self, text: str) -> str:
         return text.replace(self._secret, "(the key)") if self._secret else text
+
+
+def _is_same_model(first: str, second: str) -> bool:
+    """Whether two names are of one model: equal without folders, or one goes on with a
+    date, a tag or an ending.
+    """
+    names = [name.lower().rpartition("/")[2] for name in (first, second)]
+    shorter, longer = sorted(names, key=len)
+    return longer.startswith(shorter) and not longer[len(shorter) :][:1].isalnum()
 
 
 def embed(
