@@ -239,6 +239,11 @@ DATE = "Wed, 21 Oct 2015 07:28:00 GMT"
 CHANGED_BLINDLY = Answer(OTHER_BODY, version=VERSION_2, ranges="blindly")
 # An answer that announces another range than the one requested.
 SHIFTED = Answer(headers={"Content-Range": f"bytes 4001-{SIZE - 1}/{SIZE}"})
+# Parts that are no rest of the file: one that ends before it, one without a length that
+# is cut, and one that is compressed.
+SHORT = Answer(cut=3000, length=3000)
+CUT_UNANNOUNCED = Answer(cut=3000, length=0)
+COMPRESSED = Answer(headers={"Content-Encoding": "gzip"})
 
 
 def cut_and_whole(version, **headers):
@@ -276,6 +281,24 @@ INTERRUPTED_DOWNLOADS = {
         [FROM_4000, WHOLE],
         [1, 2],
     ),
+    "part of the rest": (
+        [Answer(cut=4000), SHORT, Answer()],
+        BODY,
+        [FROM_4000, ("bytes=7000-", VERSION_1)],
+        [1, 2],
+    ),
+    "part without a length": (
+        [Answer(cut=4000), CUT_UNANNOUNCED, Answer()],
+        BODY,
+        [FROM_4000, ("bytes=7000-", VERSION_1)],
+        [1, 2],
+    ),
+    "compressed part": (
+        [Answer(cut=4000), COMPRESSED, Answer()],
+        BODY,
+        [FROM_4000, WHOLE],
+        [1, 2],
+    ),
     "no version": (cut_and_whole(None), BODY, [WHOLE], [1]),
     "weak ETag": (cut_and_whole('W/"weak"'), BODY, [WHOLE], [1]),
     "Last-Modified": (
@@ -305,7 +328,7 @@ def test_an_interrupted_download_is_resumed_if_the_file_is_the_same(
 ):
     answers, body, ranges, sleeps = INTERRUPTED_DOWNLOADS[case]
     server.answers["/a"] = list(answers)
-    fetcher.fetch(fetcher.registered(**UNPINNED), timeouts=(5, 0.2))
+    fetcher.fetch(fetcher.registered(size=None, **UNPINNED), timeouts=(5, 0.2))
     assert fetcher.file.read_bytes() == body
     assert fetcher.ranges == [WHOLE, *ranges]
     assert fetcher.sleeps == sleeps

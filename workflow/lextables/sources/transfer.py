@@ -35,6 +35,8 @@ T = TypeVar("T")
 CHUNK = 1 << 20
 _WHOLE = re.compile("[0-9]+")
 _HEADER = re.compile("[ -~]{1,200}")  # a value that can be sent back
+# Content-Range of a part: its first byte, and the length of the whole file.
+_PART = re.compile("bytes ([0-9]{1,18})-[0-9]{1,18}/([0-9]{1,18})")
 # Statuses of servers that do not accept the range or the version.
 _NOT_RESUMED = (400, 412, 416, 431)
 TEMPORARY = (408, 425, 429)  # statuses of temporary failures, beside 500 and above
@@ -380,13 +382,12 @@ def _attempt(
 def _start(answer: requests.Response, part: Part, received: int, version: str) -> int:
     """Return the offset of the first byte of the body, or raise for an error status."""
     status = f"answered {answer.status_code} {quoted(answer.reason)}"
+    encoding = answer.headers.get("Content-Encoding", "").strip().lower()
+    is_plain = encoding in ("", "identity")
     if answer.status_code == 206:
-        sent = answer.headers.get("Content-Range", "")
-        if (
-            received
-            and sent.startswith(f"bytes {received}-")
-            and _version(answer) in ("", version)
-        ):
+        sent = _PART.fullmatch(answer.headers.get("Content-Range", "").strip())
+        is_next = received and sent is not None and int(sent[1]) == received
+        if is_next and is_plain and _version(answer) in ("", version):
             return received
         part.remove()
         raise TemporaryFailure("sent another part than the one asked for")
@@ -399,8 +400,7 @@ def _start(answer: requests.Response, part: Part, received: int, version: str) -
         )
     if answer.status_code != 200:
         raise DownloadFailed(status)
-    encoding = answer.headers.get("Content-Encoding", "").strip().lower()
-    if encoding not in ("", "identity"):
+    if not is_plain:
         raise DownloadFailed(f"sent the file encoded as {quoted(encoding)}")
     return 0
 
@@ -408,11 +408,16 @@ def _start(answer: requests.Response, part: Part, received: int, version: str) -
 def _total(answer: requests.Response, start: int, size: int | None) -> int | None:
     """Return the length of the complete file in bytes, as announced or registered; both
     must agree.
+
+    From byte ``start`` on it is that of Content-Range, because a server may send less
+    than the rest of the file.
     """
-    body = whole_number(answer.headers.get("Content-Length", ""))
-    if body is None:
+    total = whole_number(answer.headers.get("Content-Length", ""))
+    sent = _PART.fullmatch(answer.headers.get("Content-Range", "").strip())
+    if start and sent is not None:
+        total = int(sent[2])
+    if total is None:
         return size
-    total = start + body
     if size is not None and total != size:
         raise WrongContent(f"announces {total:,} bytes where the registry has {size:,}")
     return total
