@@ -290,6 +290,33 @@ def test_a_repeated_id_is_left_out(tmp_path, file_name, kept):
     )
 
 
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_second_case_with_the_file_of_another_is_left_out(tmp_path):
+    again = metadata(2, file_name="0001-01")
+    cases = {"1": (metadata(1), GOOD), "2": (again, GOOD), "3": (metadata(3), GOOD)}
+    opinions, (fault,) = read(write_zip(tmp_path / "7.zip", cases))
+    assert [o.case_id for o in opinions] == [1, 3]
+    sentence = "its file is also that of an earlier case"
+    assert str(fault) == f"7.zip, html/0001-01.html, case 2: {sentence}; {LEFT_OUT}."
+
+
+@pytest.mark.parametrize("listed", [[], [metadata(1)]])
+def test_texts_of_no_case_are_counted_as_left_out(tmp_path, listed):
+    members = [
+        (f"436/{METADATA}", json.dumps(listed)),
+        ("436/html/0001-01.html", GOOD),
+        ("436/html/0002-01.html", GOOD),
+        ("436/html/._0002-01.html", "of macOS"),
+        ("__MACOSX/436/html/._0002-01.html", "of macOS"),
+    ]
+    opinions, faults = read(write_members(tmp_path / "7.zip", members))
+    assert len(opinions) == len(listed)
+    lost = [fault for fault in faults if fault.lost == "case"]
+    assert len(lost) == 2 - len(listed)
+    sentence = f"no case in {METADATA} has this file"
+    assert str(lost[-1]) == f"7.zip, html/0002-01.html: {sentence}; {LEFT_OUT}."
+
+
 def test_the_second_case_of_an_id_is_kept_if_the_first_is_left_out(tmp_path):
     cases = {"1": (metadata(1), html()), "2": (metadata(2, id=1), GOOD)}
     opinions, faults = read(write_zip(tmp_path / "7.zip", cases))

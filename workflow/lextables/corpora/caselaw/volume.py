@@ -187,6 +187,18 @@ class _Members:
         path = self._paths[f"{self._top}/{name.lower()}"]
         return read_member(self._archive, path, self._bounds)
 
+    def texts(self) -> list[str]:
+        """Return the names of the texts of cases, in small letters, without those of
+        macOS.
+        """
+        folder = f"{self._top}/html/"
+        texts = []
+        for path in self._paths:
+            name = path.removeprefix(folder)
+            if name != path and name.endswith(".html") and not name.startswith("._"):
+                texts.append(f"html/{name}")
+        return texts
+
 
 def _cases(metadata: bytes) -> list[Any]:
     cases = _parsed(metadata)
@@ -205,8 +217,13 @@ def _read_zip(
             cases = _cases(members.read(METADATA))
             if not cases:
                 yield Fault(path.name, METADATA, "it lists no case", "nothing")
+            listed: set[str] = set()
             for number, metadata in enumerate(cases, 1):
-                yield from _zip_case(path, members, metadata, number, seen)
+                yield from _zip_case(path, members, metadata, number, seen, listed)
+            for text in members.texts():
+                if text not in listed:
+                    what = f"no case in {METADATA} has this file"
+                    yield Fault(path.name, text, what, "case")
     except KeyError:
         yield Fault(path.name, "", f"it holds no {METADATA}", "volume")
     except (zipfile.BadZipFile, OSError) as error:
@@ -218,10 +235,18 @@ def _read_zip(
 
 
 def _zip_case(
-    path: Path, members: _Members, metadata: Any, number: int, seen: dict[int, str]
+    path: Path,
+    members: _Members,
+    metadata: Any,
+    number: int,
+    seen: dict[int, str],
+    listed: set[str],
 ) -> Iterator[Opinion | Fault]:
     """Yield the opinions and faults of one case; ``number`` is its place in the
     metadata.
+
+    The name of its text, in small letters, is added to ``listed``, those of the cases
+    before it.
     """
     name = metadata.get("file_name") if isinstance(metadata, dict) else None
     if not isinstance(name, str):
@@ -229,8 +254,14 @@ def _zip_case(
         return
     where = f"html/{name}.html"
     case = _new_case(path, where, metadata, seen)
+    is_repeated = where.lower() in listed
+    listed.add(where.lower())
     if isinstance(case, Fault):
         yield case
+        return
+    if is_repeated:
+        what = "its file is also that of an earlier case"
+        yield Fault(path.name, _with_id(where, metadata), what, "case")
         return
     try:
         text, faults = _cleaned(_decoded(members.read(where)))
