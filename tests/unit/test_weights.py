@@ -277,9 +277,62 @@ def test_a_hub_that_does_not_answer_raises_an_error(monkeypatch):
 
     monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot_download)
     with pytest.raises(
-        BadInput, match=r"^models: the model hub does not give org/enc \(connection ref"
+        BadInput,
+        match=r"^models: the model hub does not give org/enc \(ConnectError: connection ref",
     ):
         fetched("org/enc", None)
+
+
+@pytest.mark.parametrize("content", [b"<title>Sign in</title>", b'{"error": 1}', b"7"])
+def test_a_strange_answer_of_the_hub_is_an_error_of_one_sentence(
+    fetch, monkeypatch, content
+):
+    send = model_hub.Hub.send
+
+    def send_content(hub, status, _, body, headers):
+        send(hub, status, content, body, headers)
+
+    monkeypatch.setattr(model_hub.Hub, "send", send_content)
+    with pytest.raises(BadInput, match=r"^models: the model hub does not give org/enc"):
+        fetch("org/enc")
+
+
+@pytest.mark.parametrize(
+    "digest",
+    [
+        lambda content: hashlib.sha256(content).hexdigest(),
+        lambda content: hashlib.sha1(content).hexdigest(),
+        lambda content: hashlib.sha1(b"blob 22\0" + content).hexdigest(),
+    ],
+    ids=["sha256", "sha1", "git-blob"],
+)
+def test_a_cached_file_that_changed_is_not_used_and_can_be_fetched_again(
+    fetch, monkeypatch, digest
+):
+    content = FILES["config.json"]
+    send = model_hub.Hub.send
+
+    def send_with_etag(hub, status, body, with_body, headers):
+        if "ETag" in headers:
+            headers["ETag"] = f'"{digest(content)}"'
+        send(hub, status, body, with_body, headers)
+
+    monkeypatch.setattr(model_hub.Hub, "send", send_with_etag)
+    folder = fetch("org/enc")
+    places = {"org/enc": {"folder": folder}}
+    assert fetch("org/enc", places=places) == folder
+    blob = Path(folder, "config.json").resolve()
+    blob.write_bytes(content.replace(b"bert", b"gpt2"))
+    sentence = (
+        f"{blob}: config.json has another digest than the file of the hub; delete it"
+    )
+    for function in (weights_folder, weights.fetch):
+        with pytest.raises(BadInput) as error:
+            fetch("org/enc", places=places, function=function)
+        assert str(error.value).startswith(sentence)
+    blob.unlink()
+    fetch("org/enc", function=weights.fetch)
+    assert fetch("org/enc", places=places) == folder
 
 
 def test_weights_are_located_by_the_environment_or_by_their_path(tmp_path, monkeypatch):

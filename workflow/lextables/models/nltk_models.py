@@ -48,7 +48,7 @@ def _download(name: str) -> None:
 
     try:
         downloader.download(name, quiet=True, raise_on_error=True)
-    except (OSError, ValueError) as error:
+    except Exception as error:  # each strange answer has another error
         reason = first_line(error) or type(error).__name__
         raise BadInput(
             f"benepar's server does not give {name} ({reason})",

@@ -13,6 +13,7 @@ import hashlib
 import importlib.util
 import json
 import os
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from importlib import metadata
@@ -35,6 +36,7 @@ PLACES = "LEXTABLES_PLACES"
 PACKAGE = "package:"
 NLTK = "nltk:"
 CHUNK = 1 << 20  # bytes
+_BLOB = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")  # name of a file of the hub's cache
 
 
 def weights_folder(settings: Mapping[str, Any]) -> str:
@@ -42,9 +44,11 @@ def weights_folder(settings: Mapping[str, Any]) -> str:
     if necessary.
 
     Raises `BadInput` where the hub does not serve them, or they cannot be loaded as a
-    model of their kind.
+    model of their kind, or a file is not that of the hub.
     """
-    return place(settings["weights"]) or _fetched_and_checked(settings)
+    folder = place(settings["weights"]) or _fetched_and_checked(settings)
+    _check_blobs(folder)
+    return folder
 
 
 def _fetched_and_checked(settings: Mapping[str, Any]) -> str:
@@ -82,6 +86,7 @@ def fetch(settings: Mapping[str, Any]) -> str:
         folder = weights_folder(settings)
     else:
         folder = _fetched_and_checked(settings)
+        _check_blobs(folder)
     sizes = [file.stat().st_size for file in model_files(folder)]
     megabytes = sum(sizes) / 1e6
     return f"{name}: {location}, {megabytes:,.0f} MB, in {folder}"
@@ -165,8 +170,7 @@ def fetched(hub: str, revision: str | None) -> str:
     Pickled weights are fetched only for parts of the model without safetensors
     (`pickle_patterns`).
     """
-    import httpx2  # slow to import, as above
-    from huggingface_hub import snapshot_download
+    from huggingface_hub import snapshot_download  # slow to import, as above
 
     try:
         folder = snapshot_download(hub, revision=revision, allow_patterns=[*HUB_FILES])
@@ -176,15 +180,51 @@ def fetched(hub: str, revision: str | None) -> str:
             commit = Path(folder).name
             folder = snapshot_download(hub, revision=commit, allow_patterns=patterns)
         return folder
-    except (OSError, httpx2.HTTPError) as error:
+    except BadInput:
+        raise
+    except Exception as error:  # each strange answer has another error
         at = f" at revision {revision}" if revision else ""
-        reason = first_line(error) or type(error).__name__
+        reason = f"{type(error).__name__}: {first_line(error)}"
         do = "check the name and the network, or set models=available"
         raise BadInput(
             f"the model hub does not give {hub}{at} ({reason})",
             where="models",
             do=f"{do} to run what is here",
         ) from error
+
+
+def _check_blobs(folder: str) -> None:
+    """Raise `BadInput` for a file of the hub's cache that changed, or came with an
+    error.
+
+    A snapshot has links to files that are named by their digests.
+    """
+    from lextables.models.inspection import FETCH_AGAIN  # slow to import, as above
+
+    for file in model_files(folder):
+        blob = file.resolve()
+        if _BLOB.fullmatch(blob.name) and blob.name not in _digests(blob):
+            what = f"{file.name} has another digest than the file of the hub"
+            raise BadInput(what, where=str(blob), do=FETCH_AGAIN)
+
+
+def _digests(blob: Path) -> set[str]:
+    """Return the possible names of a file of the hub's cache, by its content.
+
+    They are the SHA-256 of a large file; of another one git's name, or the SHA-1 of a
+    proxy of the hub.
+    """
+    digests = [hashlib.sha256()]
+    if len(blob.name) == 40:
+        header = b"blob %d\0" % blob.stat().st_size
+        digests = [
+            hashlib.sha1(start, usedforsecurity=False) for start in (header, b"")
+        ]
+    with blob.open("rb") as file:
+        while data := file.read(CHUNK):
+            for digest in digests:
+                digest.update(data)
+    return {digest.hexdigest() for digest in digests}
 
 
 # Models distributed as several packages, each with a piece of one zip file
