@@ -126,6 +126,7 @@ NOT_READ = "Not read from the HTML: "
         ("<html><p>One.<p>Two.", "One.\n\nTwo.", ()),
         ("<!DOCTYPE html>\n<body><h1>A</h1>B", "A\n\nB", ()),
         ('<?xml version="1.0"?>\n<html><p>One.</p></html>', "One.", ()),
+        ("<?xml version='1.0' ?><!--Created--> <!--r-->\n<!--s--><html><p>A", "A", ()),
         ("<!-- saved -->\n<HTML><P>One.</P>", "One.", ()),
         ("EX-10.1 2 lease.htm\n<html><p>One.</p>", "EX-10.1 2 lease.htm\n\nOne.", ()),
         ("<h1>A</h1><i>B</i>", "A\n\nB", ()),

@@ -59,8 +59,10 @@ _BLOCK = (
 )
 # A PDF has its header at the start of a line, and maybe other lines before it.
 _PDF = re.compile(rb"^[^\S\n]*%PDF-\d", re.MULTILINE)
+# The first tag of a page, maybe behind a declaration of XML and comments.
 _PAGE = re.compile(
-    rb"^[^\S\n]*<(?:!doctype\s+html|html|body)\b", re.IGNORECASE | re.MULTILINE
+    rb"^[^\S\n]*+(?:<[?!][^<>]*>\s*+)*<(?:!doctype\s+html|html|body)\b",
+    re.IGNORECASE | re.MULTILINE,
 )
 # HTML without <html>: after comments a block element, and any end tag behind it.
 _FRAGMENT = re.compile(

@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Set
 from dataclasses import dataclass
+from functools import lru_cache
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -22,7 +23,7 @@ _ADDRESS = re.compile(
 )
 _BREAK = re.compile(r"break-(before|after):(?:always|page)")
 _STRUCK = ("strike", "s", "del")
-# Searched in a style attribute (`_Element`), as are the other patterns of styles.
+# Searched in a style attribute (`_style`), as are the other patterns of styles.
 _HIDDEN = re.compile(r"display:none|visibility:hidden|line-through")
 # Elements without text for a reader; `rp` and `datalist` are for old browsers.
 _DROPPED = set(
@@ -68,36 +69,56 @@ def _struck_tags(text: str) -> set[str]:
     return {tag for tag in _STRUCK if counts[f"<{tag}"] == counts[f"</{tag}"]}
 
 
-def _style(attribute: str) -> str:
-    """A style in lower case, with one blank between words and none around signs."""
-    return re.sub(" ?([:;,]) ?", r"\1", " ".join(attribute.lower().split()))
+@dataclass(frozen=True, slots=True)
+class _Style:
+    """What an attribute ``style`` says; ``text`` is in lower case, with one blank
+    between words and none around signs.
+    """
+
+    text: str
+    is_hidden: bool
+    is_block: bool | None  # None if the tag decides
+    is_raised: bool
+    font: str
+    page_sides: tuple[str, ...]  # where a page begins: before, after
+
+
+# The elements of a page have few different styles.
+@lru_cache(maxsize=256)
+def _style(attribute: str) -> _Style:
+    """Return what a ``style`` says."""
+    text = re.sub(" ?([:;,]) ?", r"\1", " ".join(attribute.lower().split()))
+    display = _DISPLAY.search(text)
+    font = _FONT.search(text)
+    return _Style(
+        text=text,
+        is_hidden=_HIDDEN.search(text) is not None,
+        is_block=display[1] != "inline" if display else None,
+        is_raised=_RAISED.search(text) is not None,
+        font=font[1] if font else "",
+        page_sides=tuple(_BREAK.findall(text)),
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class _Element:
-    """An element that is shown, with its attribute ``style`` (see `_style`) and the
-    name of its font; both may be empty.
-    """
+    """An element that is shown, and the name of its font, which may be empty."""
 
     node: LexborNode
     tag: str
-    style: str
+    style: _Style
     font: str
 
     def is_block(self) -> bool:
         """Whether it begins and ends a paragraph."""
-        display = _DISPLAY.search(self.style)
-        return display[1] != "inline" if display else self.tag in _BLOCKS
-
-    def has_page(self, side: str) -> bool:
-        """Whether a page begins ``before`` or ``after`` it."""
-        return "break-" in self.style and side in _BREAK.findall(self.style)
+        is_block = self.style.is_block
+        return self.tag in _BLOCKS if is_block is None else is_block
 
     def is_raised(self) -> bool:
         """Whether its text is raised; cells have other alignments."""
         if self.tag in ("table", "tbody", "thead", "tr", "td", "th"):
             return False
-        return self.tag == "sup" or _RAISED.search(self.style) is not None
+        return self.tag == "sup" or self.style.is_raised
 
 
 class _Flow:
@@ -147,21 +168,16 @@ class _Flow:
             return None
         attributes = node.attributes
         style = _style(attributes.get("style") or "")
-        if "hidden" in attributes or _HIDDEN.search(style):
+        if "hidden" in attributes or style.is_hidden:
             return None
-        family = _FONT.search(style)
-        if family:
-            font = family[1]
-        else:
-            outer = self.open[-1].font if self.open else ""
-            font = attributes.get("face") or outer
-        return _Element(node, tag, style, font)
+        outer = self.open[-1].font if self.open else ""
+        return _Element(node, tag, style, style.font or attributes.get("face") or outer)
 
     def _enter(self, element: _Element) -> None:
         """Note what begins with an element: a page, a gap, a cell, a list."""
         tag = element.tag
         # A rule ends a page, but inside a table it is a line.
-        if element.has_page("before") or (tag == "hr" and not self.cells):
+        if "before" in element.style.page_sides or (tag == "hr" and not self.cells):
             self._page()
         if tag == "hr":
             self._request_gap(_LINE)
@@ -175,9 +191,9 @@ class _Flow:
         elif element.is_block():
             self._request_gap(_PARAGRAPH)
         if tag in LISTS:
-            self.lists.append(NumberedList.opened(element.node, element.style))
+            self.lists.append(NumberedList.opened(element.node, element.style.text))
         elif tag == "li" and self.lists:
-            self.markers.append(self.lists[-1].marker(element.node, element.style))
+            self.markers.append(self.lists[-1].marker(element.node, element.style.text))
         self.pre += tag in _KEPT_SPACE
         self.raised += element.is_raised()
 
@@ -197,7 +213,7 @@ class _Flow:
             self._request_gap(_LINE)
         elif element.is_block():
             self._request_gap(_PARAGRAPH)
-        if element.has_page("after"):
+        if "after" in element.style.page_sides:
             self._page()
 
     def _request_gap(self, gap: int) -> None:
