@@ -162,6 +162,22 @@ def test_a_paragraph_has_rows_of_its_sentences_and_an_empty_one_has_none(write_f
     assert "a.example/0/0" not in with_sentences
 
 
+def test_the_documents_of_a_site_may_be_in_several_records(write_files):
+    one, other = POLICIES[0]["policy_documents"]
+    split = [
+        {"url": "b.example", "policy_documents": [one]},
+        POLICIES[1],
+        {"url": "b.example", "policy_documents": [other]},
+    ]
+    assert read_tables(write_files(policies=split)) == read_tables(write_files())
+
+
+def test_a_document_that_a_site_has_twice_raises(write_files):
+    """Highlights name a document by its label."""
+    with pytest.raises(BadInput, match=r"^policies\.ndjson: .* b\.example/0/0 appears"):
+        read_tables(write_files(policies=[*POLICIES, POLICIES[0]]))
+
+
 def test_document_labels_may_be_numbers(write_files):
     numbered = copy.deepcopy(POLICIES)
     for site in numbered:

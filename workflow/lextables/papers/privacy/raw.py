@@ -2,11 +2,10 @@
 
 A highlight is [document, paragraph, sentence]; the document's label is a number in the
 codings and a string in the policies.  The registry has a digest of each file, and a
-census of the rows: files are not checked here, except that highlights lie in the
-policies, of which the complete release was not read so far.
+census of the rows: files are not checked here, except the policies, of which the
+complete release was not read so far.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,8 @@ from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 
 from lextables.pipeline.dataset import Published, Row, Rows
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import RESTORE
+from lextables.sources.records import json_lines
 
 LIKERT_STEPS = 4  # from 1 to 5
 # Punkt stops after five seconds a match by default, which would depend on the load of
@@ -59,12 +60,18 @@ class Release:
 def read(name: str, published: Published) -> Rows:
     """Return the rows of the data set.
 
-    Raises `BadInput` for a highlight outside its site's documents, unless the policies
-    are other snapshots than the coded ones (``other_snapshots`` in the registry).
+    Raises `BadInput` for a document that a site has twice, and for a highlight outside
+    its site's documents, unless the policies are other snapshots than the coded ones
+    (``other_snapshots`` in the registry).
     """
     release = _read_release(published)
     paragraphs = list(_paragraphs(release))
-    sentences = {row["paragraph_id"]: sentence_spans(row["text"]) for row in paragraphs}
+    sentences: dict[str, list[tuple[int, int]]] = {}
+    for row in paragraphs:
+        if row["paragraph_id"] in sentences:
+            what = f"the paragraph {row['paragraph_id']} appears twice"
+            raise BadInput(what, where=published.file("policies").name, do=RESTORE)
+        sentences[row["paragraph_id"]] = sentence_spans(row["text"])
     highlights = list(_highlights(release, sentences))
     if published.variants.get("policies") not in published.given["other_snapshots"]:
         _check_highlights(release, highlights)
@@ -86,12 +93,11 @@ def _read_release(published: Published) -> Release:
     questions = {
         record["label"]: record for record in _records(published.file("questions"))
     }
-    policies = {}
+    policies: dict[str, list[Record]] = {}
     for record in _records(published.file("policies")):
-        documents = record["policy_documents"]
-        policies[record["url"]] = [
-            document | {"label": str(document["label"])} for document in documents
-        ]
+        documents = policies.setdefault(record["url"], [])
+        for document in record["policy_documents"]:
+            documents.append(document | {"label": str(document["label"])})
     codings = {}
     for record in _records(published.file("codings")):
         options = questions[record["question"]]["options"]
@@ -103,9 +109,9 @@ def _read_release(published: Published) -> Release:
 
 
 def _records(path: Path) -> Iterator[dict[str, Any]]:
-    with path.open(encoding="utf-8-sig") as lines:
-        for line in lines:
-            yield json.loads(line)
+    with path.open("rb") as lines:
+        for _, record in json_lines(lines, path.name):
+            yield record
 
 
 def _response(record: Record, labels: Sequence[str]) -> Response:
