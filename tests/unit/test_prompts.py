@@ -79,6 +79,11 @@ def test_a_text_cannot_close_its_fence(written):
         "[INST]",
         "[/INST]",
         "<start_of_turn>",
+        "<｜User｜>",
+        "<｜end▁of▁sentence｜>",
+        "<eos>",
+        "[SYSTEM_PROMPT]",
+        "[|assistant|]",
     ],
 )
 def test_a_text_cannot_start_another_turn(written, mark):
@@ -90,7 +95,7 @@ def test_a_text_cannot_start_another_turn(written, mark):
 
 
 def test_other_brackets_are_unchanged(written):
-    text = "a < b, x <y>, <sum>, [Installation], <<System>>, [INSTITUTE]"
+    text = "a < b, x <y>, <sum>, [Installation], <<System>>, [INSTITUTE], <b>, [|]"
     assert load(written("${text}")).filled(text=text)[0].content == text
 
 

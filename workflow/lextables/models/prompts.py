@@ -22,10 +22,11 @@ from lextables.pipeline.errors import BadInput
 
 FENCE = "fence"  # the field for the line around texts
 _SHORTEST_FENCE = 5
-# Start of the marks around turns in chat templates: <|im_start|>, </s>, [INST],
-# <<SYS>>.
+# Start of the marks around turns in chat templates: <|im_start|>, <｜User｜>, </s>,
+# <eos>, [INST], [|user|], <<SYS>>.
 _TURN = re.compile(
-    r"<(?=\|)|<(?=/?s>)|<(?=(?:start|end)_of_turn>)|\[(?=/?INST\])|<<(?=/?SYS>>)"
+    r"<(?=[|｜])|<(?=/?s>|[be]os>)|<(?=(?:start|end)_of_turn>)"
+    r"|\[(?=/?(?:INST|SYSTEM_PROMPT)\]|\|\w+\|\])|<<(?=/?SYS>>)"
 )
 _PARTS = re.compile(r"^---[ \t]*\n", re.MULTILINE)
 
