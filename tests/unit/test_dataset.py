@@ -4,18 +4,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lextables.pipeline.content import sha256_of
-from lextables.pipeline.dataset import (
-    Column,
-    Published,
-    Rows,
-    Table,
-    census,
-    check_census,
-    read,
-    write,
-    write_data_set,
-)
+from lextables.pipeline.dataset import Column, Table, census, check_census, read, write
 from lextables.pipeline.errors import BadInput
 
 CLAUSES = Table(
@@ -119,30 +108,3 @@ def test_a_row_of_a_short_table_has_its_last_name_only(tmp_path, rows, names):
 def test_an_empty_table_has_a_census(tmp_path):
     write(CLAUSES, [], tmp_path / "none")
     assert census(CLAUSES, tmp_path / "none")["rows"] == 0
-
-
-def test_a_published_file_that_changed_after_it_was_fetched_is_not_read(tmp_path):
-    files = {"first": [tmp_path / "one"], "others": [tmp_path / "two"]}
-    sources = []
-    for name in ("one", "two"):
-        path = tmp_path / name
-        path.write_text(f"{name}\n")
-        source = {"variant": "release", "digest": f"sha256:{sha256_of(path)}"}
-        sources.append(source)
-
-    def written():
-        return write_data_set(
-            "clauses",
-            reader=lambda name, published: Rows({"clauses": ROWS}, {}),
-            tables=[CLAUSES],
-            published=Published(files, {}, {}),
-            sources=sources,
-            registered={},
-            folder=tmp_path / "data",
-        )
-
-    (tmp_path / "data").mkdir()
-    assert written()["sources"] == sources
-    (tmp_path / "two").write_text("two, edited\n")
-    with pytest.raises(BadInput, match="two: the file has changed since .*; repeat"):
-        written()

@@ -12,7 +12,10 @@ import pytest
 import torch
 
 from lextables.pipeline import locks, not_run
+from lextables.pipeline.atomic import write_text
+from lextables.pipeline.content import sha256_of
 from lextables.pipeline.errors import BadInput, loading_weights
+from lextables.pipeline.files import DOUBTED
 from lextables.tables.inputs import rows_that_ran
 
 RUN = "results/runs/acord/ask/gpt/short/seed0"
@@ -70,6 +73,22 @@ def test_jobs_of_data_and_of_user_predictions_fail(output):
     done = run(f"raise BadInput({WHY!r})", output.split())
     assert (done.returncode, done.stderr) == (1, f"{WHY}.\n")
     assert not Path("results").exists()
+
+
+@pytest.mark.parametrize("content", [b"a,b\n1,2\n", b"a,b\n1,", b""])
+def test_a_download_that_changed_since_it_was_fetched_is_not_read(content):
+    file = Path("results/sources/cuad/a.csv")
+    write_text(f"{file}.json", json.dumps({"digest": f"sha256:{sha256_of(__file__)}"}))
+    file.write_bytes(Path(__file__).read_bytes())
+    output = ["results/data/cuad/answers.parquet"]
+    given = [file, f"{file}.json"]
+    assert run("print('worked')", output, given).stdout == "worked\n"
+    file.write_bytes(content)
+    done = run("print('worked')", output, given)
+    sentence = "the file changed after it was fetched; repeat the command, which fetches it again."
+    assert (done.stdout, done.stderr) == ("", f"{file}: {sentence}\n")
+    # By this mark the next run fetches it again.
+    assert Path(f"{file}{DOUBTED}").is_file()
 
 
 def test_a_job_whose_run_was_killed_fails(monkeypatch):

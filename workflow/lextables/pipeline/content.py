@@ -10,7 +10,16 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from pydantic import BaseModel
+
+from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import read_record, write_result
+
+
+class _Fetched(BaseModel):
+    """The part of a download's provenance that is read here."""
+
+    digest: str
 
 
 class Contents:
@@ -90,6 +99,20 @@ def sha256_of(path: str | Path) -> str:
     """Return the SHA-256 of a file, in hex digits."""
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def check_downloads(paths: Iterable[str | Path]) -> None:
+    """Raise `BadInput` for a download among ``paths``, the inputs of a job, that has
+    changed since it was fetched.
+
+    A download is as in `files.doubt`, by which the next run fetches it again.
+    """
+    for path in paths:
+        fetched = read_record(f"{path}.json", _Fetched)
+        if fetched and fetched["digest"] != _digest(Path(path)):
+            what = "the file changed after it was fetched"
+            do = "repeat the command, which fetches it again"
+            raise BadInput(what, where=str(path), do=do)
 
 
 def _together(digests: Mapping[str, str]) -> str:

@@ -21,7 +21,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import BaseModel
 
-from lextables.pipeline.content import sha256_of
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import (
     JsonObject,
@@ -409,15 +408,8 @@ def write_data_set(
 
     ``sources`` are the provenances of the published files, in their order, and
     ``registered`` is {variant of the first file: the registered census}.  Raises
-    `BadInput` for files that have changed or cannot be read, or another census.
+    `BadInput` for files that cannot be read, or another census.
     """
-    paths = itertools.chain.from_iterable(published.files.values())
-    for path, source in zip(paths, sources, strict=True):
-        # Readers rely on the digest; a file may have been edited since.
-        if source["digest"] != f"sha256:{sha256_of(path)}":
-            what = "the file has changed since it was fetched"
-            do = "repeat the command, which fetches it again"
-            raise BadInput(what, where=str(path), do=do)
     rows = reader(name, published)
     counts = write_all(tables, rows.of, folder)
     # The data are those of the first file; the others have variants of their own.

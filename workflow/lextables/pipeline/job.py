@@ -38,6 +38,7 @@ from typing import TextIO
 import psutil
 
 from lextables.pipeline import not_run
+from lextables.pipeline.content import check_downloads
 from lextables.pipeline.errors import FULL, BadInput, BadSetting, plain_reason
 from lextables.pipeline.files import doubt
 from lextables.pipeline.job_files import progress_file, record_usage, usage_file
@@ -235,6 +236,7 @@ def _rows_left_out(log: Path) -> Iterator[None]:
     why = not_run.inherited(_files("input")) if fills_rows else ""
     if not why:
         try:
+            check_downloads(_files("input"))
             yield
             return
         except BadInput as error:
