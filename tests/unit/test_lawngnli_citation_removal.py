@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from lextables.papers.lawngnli.premises import citation_removal
 from lextables.papers.lawngnli.premises.citation_removal import (
     _is_name,
     keeps_figures_of,
@@ -50,6 +51,20 @@ def test_every_figure_must_be_in_the_premise_and_not_only_in_its_citations(
 )
 def test_a_decimal_is_one_figure(hypothesis: str, is_covered: bool) -> None:
     assert keeps_figures_of("The levy is 1.5 percent.", hypothesis) == is_covered
+
+
+def test_citations_are_removed_once_from_a_premise(monkeypatch):
+    texts = []
+
+    def removing(text):
+        texts.append(text)
+        return text
+
+    monkeypatch.setattr(citation_removal, "remove_citations", removing)
+    premise = "Tolls of 7 and 8 dollars are due."
+    for hypothesis in ("a toll of 7 dollars", "a toll of 8 dollars", "a toll"):
+        assert keeps_figures_of(premise, hypothesis)
+    assert texts == [premise]
 
 
 def test_paragraphs_with_only_citations_are_removed():

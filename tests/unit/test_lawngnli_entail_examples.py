@@ -49,7 +49,7 @@ PAPER = html(
         [
             f"{label(101)}A fee is due.",
             f"It is {label(102)}not large.",
-            f"{label(103)}Affirmed.",
+            f"{label(103)}Affirmed. See Poe v. Hill, 9 U.S. 50 (1949).",
         ],
     ),
     ("dissent", [f"{label(104)}I would reverse."]),
@@ -77,6 +77,7 @@ CITING = {
     "Fee v. Paper, 1 U.S. 101, 102 (1950) (denying that the fee is small).": VERB,
     "Fee v. Paper, 1 U.S. 101, 102 (1950) (some such fee is due).": ALONE,
     "Fee v. Paper, 1 U.S. 101, 102 (1950) (the fee of 1949 is due).": FIGURES,
+    "Fee v. Paper, 1 U.S. 101, 103 (1950) (the order of 1949 stands).": FIGURES,
     "Fee v. Paper, 1 U.S. 101, 102 (1950) (A fee is owed, by all).": ONCE,
 }
 KEPT = [value for value in CITING.values() if value not in FUNNEL]

@@ -319,6 +319,14 @@ def test_multi_task_tables_use_different_metrics(data, table, value):
     assert cells["Knowledge", "RoBERTa"].reason == "not in the panel of models"
 
 
+def test_a_random_column_of_f1_is_not_filled_with_the_scores_of_a_model(data):
+    # Random scores have an expected AUPR only.
+    scored = system("MiniLM", [run(data, "f1", setting="multi")], "multi")
+    table = computed(data, "table7", scored, system("Random", setting="multi"))
+    assert table["Knowledge", "MiniLM"].value == pytest.approx(60)
+    assert table["Knowledge", "Random"].value is None
+
+
 def test_table6_has_a_strict_row_only_if_it_has_a_value(data):
     values = {
         ("AUPR", "data type: abridged"): (0.6, 1),

@@ -200,7 +200,7 @@ class _Constituents:
         It is built from the inside, in the order that the module lists.
         """
         own, phrasal, clausal = self._coordination(i)
-        own, closing = self._without_closing_mark(i, own, bool(phrasal or clausal))
+        own, closing = self._without_closing_mark(i, own)
         auxiliaries = []
         for child in own:
             if child < i and self.labels[child] in _AUXILIARIES:
@@ -231,14 +231,14 @@ class _Constituents:
         return phrase
 
     def _without_closing_mark(
-        self, verb: int, own: list[int], has_joined: bool
+        self, verb: int, own: list[int]
     ) -> tuple[list[int], list[int]]:
         """Return a verb's own children without the closing punctuation mark, and the
         mark.
 
-        With joined verbs there is none: the mark belongs to the last of them.
+        With joined verbs there is none: the mark is not among the verb's own children.
         """
-        if has_joined or not own:
+        if not own:
             return own, []
         last = own[-1]
         if last > verb and self.labels[last] == "punct":

@@ -29,6 +29,7 @@ lost.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise, zip_longest
 from operator import itemgetter
 
@@ -303,7 +304,13 @@ def keeps_figures_of(premise: str, hypothesis: str) -> bool:
     # Looking for citations takes long, and most premises lack a figure anyway.
     if not stated <= figures(premise):
         return False
-    return stated <= figures(remove_citations(premise))
+    return stated <= _figures_without_citations(premise)
+
+
+# One Neutral candidate is compared with many hypotheses.
+@lru_cache(1024)
+def _figures_without_citations(premise: str) -> frozenset[str]:
+    return frozenset(figures(remove_citations(premise)))
 
 
 def removed_spans(
