@@ -16,6 +16,7 @@ from lextables.papers.lawngnli.hypotheses.polarity import (
     Change,
     Rejected,
     is_limited,
+    is_negative,
     is_only_if,
 )
 from lextables.papers.lawngnli.hypotheses.tree import (
@@ -98,6 +99,8 @@ def adjective_phrase(tree: Tree, clause: Clause) -> Change | Rejected | None:
         return Change((delete(negations[0]),), "not removed", negated=True)
     if is_limited(tree, head):
         return Rejected("at best")
+    if is_negative(tree, clause, head):
+        return Rejected("double negation")
     if is_only_if(tree, clause, head):
         return Rejected("only if")
     after = [words[i] for i in outside(clause, head + 1, "SBAR")]

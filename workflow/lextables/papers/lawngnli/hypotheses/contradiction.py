@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from lextables.papers.lawngnli.hypotheses.adjective_phrases import adjective_phrase
 from lextables.papers.lawngnli.hypotheses.clause_words import (
+    head_noun,
     in_clause_below,
     is_finite,
     labels_above,
@@ -39,7 +40,9 @@ from lextables.papers.lawngnli.hypotheses.vocabulary import (
     AUXILIARIES,
     CONCESSIONS,
     CONDITIONS,
+    CONSEQUENCES,
     FOCUS,
+    LIMITS,
     NOT,
     OPENING_REASONS,
     PREPOSITIONS,
@@ -110,12 +113,23 @@ def contradict(
     if isinstance(change, Rejected):
         return change
     following = [sentence.tokens[0].lower for sentence in sentences[chosen + 1 :]]
-    if change.negated and following[:1] in (["nor"], ["neither"]):
+    if change.negated and {"nor", "neither"} & {
+        *_unchanged(tree, change),
+        *following[:1],
+    }:
         return Rejected("not … nor")
     texts = [sentence.text for sentence in sentences]
     texts[chosen] = edited(tree, change.edits)
     name = rule.__name__
     return Contradiction("".join(texts), change.kind, change.negated, chosen, name)
+
+
+def _unchanged(tree: Tree, change: Change) -> list[str]:
+    """Return the words of a sentence that a change keeps."""
+    changed: set[int] = set()
+    for edit in change.edits:
+        changed.update(range(edit.start, edit.end))
+    return [word for i, word in enumerate(tree.words()) if i not in changed]
 
 
 def _no_clause(tree: Tree) -> Rejected:
@@ -152,6 +166,9 @@ def _reason_to_reject(tree: Tree, clause: Clause) -> str:
         return "subordinate clause"  # "once A and B, C"
     if before in AUXILIARIES:
         return "inverted clause"
+    has_verb = any(token.tag.startswith(VERBAL) for token in tokens[:start])
+    if before == "but" and not has_verb:
+        return "not … but"  # "not the owner but the tenant is liable"
     if all_words[0] == "not" and all_words[1] in FOCUS:
         return "not only"  # of two clauses: "not only did he err, but …"
     in_subject = _reason_in_subject(tree, clause)
@@ -168,6 +185,10 @@ def _reason_to_reject(tree: Tree, clause: Clause) -> str:
         return "subordinate clause"
     if _has_reason(tree, clause):
         return "reason or exception"
+    if _has_consequence(tree, verb):
+        return "consequence"
+    if _has_comparison(tree, verb):
+        return "comparison"
     if _has_concession(tree, clause):
         return "concession"
     if _is_unnamed_event(tree, clause):
@@ -194,6 +215,34 @@ def _has_reason(tree: Tree, clause: Clause) -> bool:
         opens_time = word == "since" and "SBAR" not in labels
         is_opening = word in OPENING_REASONS and labels & {"SBAR", "PP"}
         if is_opening and not opens_time:
+            return True
+    return False
+
+
+def _has_consequence(tree: Tree, verb: int) -> bool:
+    """Return whether the sentence says what follows from the predicate at ``verb``.
+
+    It would not follow from the contradiction: "the levy is a tax and therefore void",
+    "the suit was late, thus barring relief".
+    """
+    for i in range(verb, len(tree.tokens)):
+        if tree.word(i) not in CONSEQUENCES:
+            continue
+        opens = tree.word(i - 1) == "," and tree.word(i + 1) != ","
+        if opens or "and" in tree.words(verb, i):
+            return True
+    return False
+
+
+def _has_comparison(tree: Tree, verb: int) -> bool:
+    """Return whether the same is said of another subject after the predicate at
+    ``verb``.
+
+    "The levy is void, as is the fee", "the owner is liable, and so is the tenant".
+    """
+    for i in range(verb + 1, len(tree.tokens)):
+        is_opening = tree.word(i) in ("as", "so") and tree.word(i - 1) in (",", "and")
+        if is_opening and tree.word(i + 1) in AUXILIARIES:
             return True
     return False
 
@@ -232,14 +281,16 @@ def _opens_concession(tree: Tree, i: int) -> bool:
 
 
 def _is_unnamed_event(tree: Tree, clause: Clause) -> bool:
-    """Return whether the clause says what one thing that is not named did.
+    """Return whether the clause says what one or more things that are not named did.
 
-    "A bank closed" and "a bank did not close" may both be true.
+    "A bank closed" and "a bank did not close" may both be true, and so of two banks.
     """
-    subject = core(clause.subject)
+    first = tree.tokens[core(clause.subject).start]
     verb = tree.tokens[clause.predicate.start]
     is_past = verb.tag == "VBD" or verb.lower in ("was", "were", "had")
-    return tree.word(subject.start) in ("a", "an") and is_past
+    # And not "1964 amendments"; "one juror" may be the only one.
+    is_number = first.tag == "CD" and first.text.isalpha() and first.lower != "one"
+    return is_past and (first.lower in ("a", "an", "another") or is_number)
 
 
 def _reason_in_subject(tree: Tree, clause: Clause) -> str:
@@ -252,7 +303,10 @@ def _reason_in_subject(tree: Tree, clause: Clause) -> str:
     if tags & {"WDT", "WP", "WRB"}:
         return "relative or interrogative subject"
     is_counted = words[0] == "only" and "CD" in tags
-    if WEAK.intersection(words) or words[-1] in SHARES or is_counted:
+    is_least = words[0] == "at" and words[1] in LIMITS and "CD" in tags
+    if WEAK.intersection(words) or words[-1] in SHARES or is_counted or is_least:
+        return "weak quantifier in the subject"
+    if _is_quantity(tree, clause):
         return "weak quantifier in the subject"
     for i in range(start + 1, end):
         above = labels_above(clause.subject, i)
@@ -261,6 +315,19 @@ def _reason_in_subject(tree: Tree, clause: Clause) -> str:
     if FOCUS & {words[0], tree.word(start - 1)}:
         return "only in the subject"
     return ""
+
+
+def _is_quantity(tree: Tree, clause: Clause) -> bool:
+    """Return whether a singular noun with "of" has a plural verb: "a number of courts
+    have", "a line of cases are".
+    """
+    base = core(clause.subject)
+    first = tree.word(base.start)
+    noun = tree.tokens[head_noun(tree, clause.subject)]
+    verb = tree.tokens[clause.predicate.start]
+    is_plural = verb.tag == "VBP" or verb.lower in ("are", "were", "have", "do")
+    is_singular = first == "a" and noun.tag == "NN" and tree.word(base.end) == "of"
+    return is_singular and is_plural
 
 
 def _follows_noun_phrase(tree: Tree, start: int) -> bool:

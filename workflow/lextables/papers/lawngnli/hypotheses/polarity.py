@@ -23,11 +23,15 @@ from lextables.papers.lawngnli.hypotheses.tree import (
 )
 from lextables.papers.lawngnli.hypotheses.vocabulary import (
     ASSERTED,
+    AUXILIARIES,
     FOCUS,
     LIMITS,
+    LINKS,
     MODALS,
     NEGATIVE_PHRASES,
+    NEGATIVES,
     NOT,
+    SENTENCE_ADVERBS,
     UNDER_NEGATION,
     WEAK,
     WHICHEVER,
@@ -91,6 +95,8 @@ def without_negation(
         before = tree.word(j - 1)
         if word not in UNDER_NEGATION:
             continue
+        if word == "any" and _compares(tree, j + 1):
+            return Rejected("words of negation")  # "not any longer", "not any less"
         if word == "until":
             if "not" not in tree.words(i + 1, j):
                 all_edits.append(replace(j, "before"))
@@ -104,6 +110,27 @@ def without_negation(
                 edit = replace(j, new)
             all_edits.append(edit)
     return Change(tuple(all_edits), kind, True)
+
+
+def _compares(tree: Tree, i: int) -> bool:
+    """Return whether an adverb stands at ``i``, or a comparative that has no noun."""
+    tags = [token.tag for token in tree.tokens[i : i + 2]]
+    if tags[:1] == ["JJR"]:
+        return not tags[-1].startswith("NN")
+    return bool(tags) and tags[0].startswith("RB")
+
+
+def has_adverb(tree: Tree, i: int) -> bool:
+    """Return whether an adverb or "at least" before a word at ``i`` says how far it
+    holds.
+
+    "Almost no support", "virtually never", "hardly any", "at least some".
+    """
+    word = tree.word(i - 1)
+    if word in LIMITS and tree.word(i - 2) == "at":
+        return True
+    is_adverb = i > 0 and tree.tokens[i - 1].tag.startswith("RB")
+    return is_adverb and word not in LINKS | SENTENCE_ADVERBS
 
 
 def _has_negative_phrase(tree: Tree, clause: Clause, start: int) -> bool:
@@ -187,6 +214,10 @@ def is_contrasted(tree: Tree, places: Iterable[int]) -> bool:
     for i in places:
         if tree.word(i) not in NOT:
             continue
+        if word_before(tree, i - 1) == "but" and tree.word(i - 1) in AUXILIARIES | {
+            "need"
+        }:
+            return True  # "may tax it but does not"
         joiners = (",", "but", "and", "or", "if", "though", "although")
         if word_before(tree, i) in joiners:
             return True
@@ -208,6 +239,18 @@ def says_how_often(tree: Tree, places: Iterable[int]) -> bool:
             return True
         is_share = following in WEAK | {"some", "occasion", "occasions"}
         if word in ("in", "on", "under") and is_share:
+            return True
+    return False
+
+
+def is_negative(tree: Tree, clause: Clause, start: int) -> bool:
+    """Return whether a negative phrase follows ``start`` outside the clauses below.
+
+    "Gives the agency no power", "entitled to no fees", "under no duty".  One joined by
+    "and" is denied with the whole: "not a fee and no tax".
+    """
+    for i in outside(clause, start + 1, "SBAR"):
+        if tree.word(i) in NEGATIVES and tree.word(i - 1) != "and":
             return True
     return False
 

@@ -16,6 +16,7 @@ from lextables.papers.lawngnli.hypotheses.polarity import (
     Rejected,
     cased,
     change_either,
+    has_adverb,
     is_contrasted,
     with_negation,
     without_negation,
@@ -59,6 +60,9 @@ def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
     base = core(clause.subject)
     first = max(clause.node.start, clause.subject.start - 1)
     for i in range(first, base.end):
+        is_pronoun = tree.word(i) in PRONOUNS or tree.word(i) in ("no", "some", "any")
+        if is_pronoun and has_adverb(tree, i):
+            return Rejected("adverb of the pronoun")  # "almost no", "at least some"
         outcome = _contradicted(tree, clause, base, i, tokens[verb])
         if outcome is not None:
             return outcome
@@ -77,6 +81,7 @@ def _contradicted(
     word = tree.word(i)
     following = tree.word(i + 1)
     joiners = [child for child in clause.subject.children if child.label == "CC"]
+    is_singular = verb.tag == "VBZ" or verb.lower == "was"
     is_joined = base is not clause.subject and len(joiners) > 0
     match word:
         case "neither" | "either":
@@ -85,17 +90,24 @@ def _contradicted(
             return change_either(tree, clause, i, clause.subject.end)
         case "no" | "none" | "nobody" | "nothing" if is_joined:
             return Rejected("negation in a coordinated subject")
+        case "no" | "none" | "nobody" | "nothing" | "not" if "but" in tree.words(
+            i, clause.subject.end
+        ):
+            return Rejected("not … but")  # "no one but the owner may sue"
         case "no" | "any" if following in ("doubt", "wonder", "number"):
             return Rejected(f"{word} {following}")
         case "no" if i > base.start and tokens[i - 1].tag.startswith("NN"):
             return Rejected("predicate without a verb")  # "delay no bar to suit"
         case "no" if following == "one":
             edit = Edit(i, i + 2, cased(text, "someone"))
+        case "no" if tree.word(i + 2) == "than":
+            # "No fewer than six States tax it".
+            edit = Edit(i, i + 2, cased(text, tokens[i + 1].text))
         case "no":
             edit = replace(i, *cased(text, "some"))
         case "none" if following != "of":
             return Rejected("none alone")
-        case "none" if verb.tag == "VBZ" or verb.lower == "was":
+        case "none" if is_singular and _is_of_several(tree, clause.subject):
             edit = replace(i, *cased(text, "one"))
         case "none" | "nobody" | "nothing":
             edit = replace(i, *cased(text, PRONOUNS[word]))
@@ -119,6 +131,17 @@ def _contradicted(
             return None
     last = clause.subject.end - 1
     return without_negation(tree, clause, last, [edit], "negative subject removed")
+
+
+def _is_of_several(tree: Tree, subject: Node) -> bool:
+    """Return whether "of" before several follows: "none of the fees", "none of them";
+    and not "none of the evidence".
+    """
+    words = tree.words(subject.start, subject.end)
+    for token in tree.tokens[subject.start + words.index("of") : subject.end]:
+        if token.tag.startswith("NN"):
+            return token.tag in ("NNS", "NNPS")
+    return not {"this", "that", "it"}.intersection(words)
 
 
 def _holds_clause(tree: Tree, subject: Node) -> bool:

@@ -21,8 +21,10 @@ from lextables.papers.lawngnli.hypotheses.polarity import (
     Rejected,
     cased,
     change_either,
+    has_adverb,
     is_contrasted,
     is_limited,
+    is_negative,
     is_only_if,
     says_how_often,
     with_negation,
@@ -122,6 +124,8 @@ def negation_of(tree: Tree, clause: Clause, group: Verbs) -> tuple[str, int] | N
         word = tree.word(i)
         if above - {"VP", "ADVP", "CONJP", "PP", "NP"}:
             continue
+        if tree.words(i, i + 2) == ["no", "longer"]:
+            return "no longer", i
         if above & {"PP", "NP"}:
             if word == "no":
                 return "no phrase", i
@@ -154,9 +158,10 @@ def _negation_after(tree: Tree, clause: Clause, main: int) -> tuple[str, int] | 
         return "no phrase", i + 1
     if labels_above(clause.node, i) & {"SBAR", "S"}:
         return None
-    if word == "no" and following == "longer":
+    is_comparative = word == "no" and _is_comparative(tree, i + 1)
+    if word == "no" and following == "longer" and tree.word(i + 2) != "than":
         return "no longer", i
-    if word == "no" and _is_comparative(tree, i + 1):
+    if is_comparative:
         return "no comparative", i
     if word == "no":
         return "no object", i
@@ -200,6 +205,8 @@ def _remove(
     word = tree.word(i)
     if kind == "neither":
         return change_either(tree, clause, i, clause.node.end)
+    if word != "not" and has_adverb(tree, i):
+        return Rejected("adverb of the negation")  # "virtually no", "almost never"
     reason = _reason_to_keep(tree, clause, group, i)
     if reason:
         return Rejected(reason)
@@ -247,8 +254,9 @@ def _remove_not(tree: Tree, clause: Clause, group: Verbs, i: int) -> Change | Re
 def _reason_to_keep(tree: Tree, clause: Clause, group: Verbs, i: int) -> str:
     """Return why the negation at token ``i`` cannot be removed; empty if it can."""
     words = tree.words()
-    if "nor" in words[i + 1 :]:
-        return "not … nor"
+    is_there = words[clause.subject.start] == "there"
+    if words[i : i + 2] == ["no", "doubt"] and words[group.main] in BE and not is_there:
+        return "no doubt"  # "is no doubt void"
     for j in outside(clause, i + 1, "SBAR"):
         if words[j] in NOT and words[j - 1] in AUXILIARIES:
             return "second negation"
@@ -276,12 +284,16 @@ def _without_do(tree: Tree, group: Verbs, i: int) -> list[Edit]:
 def _no_object(tree: Tree, clause: Clause, group: Verbs, i: int) -> Edit:
     """Return the edit of "no" before an object.
 
-    It becomes "some", or an article if the subject is said to be the object.
+    It becomes "some", or an article if the subject is said to be the object; before a
+    plural it goes: "they are no strangers".
     """
     tokens = tree.tokens
     is_there = tree.word(clause.subject.start) == "there"
     if tree.word(group.main) not in BE or is_there:
         return replace(i, "some")
+    phrase = path_to(clause.node, i)[-2]
+    if tokens[head_noun(tree, phrase)].tag in ("NNS", "NNPS"):
+        return delete(i)
     return replace(i, morphology.indefinite_article(tokens[i + 1].text))
 
 
@@ -358,6 +370,8 @@ def _reason_not_to_add(
         return "adverb of some cases"
     if is_limited(tree, group.main):
         return "at best"
+    if is_negative(tree, clause, group.main):
+        return "double negation"
     after = outside(clause, group.main + 1, "SBAR")
     if is_contrasted(tree, after):
         return "contrasted with a negation"

@@ -71,6 +71,7 @@ UNDER_NEGATION = {
     "anyone": "someone",
     "anybody": "somebody",
     "anything": "something",
+    "anywhere": "somewhere",
     "until": "before",
     "yet": "already",
     "ever": None,
@@ -82,6 +83,7 @@ NEGATIVE_PHRASES = (
     ("at", "all"),
     ("in", "the", "least"),
     ("in", "the", "slightest"),
+    ("either",),
     ("let", "alone"),
     ("much", "less"),
     ("so", "much", "as"),
@@ -94,6 +96,7 @@ ASSERTED = {
     "someone": "anyone",
     "somebody": "anybody",
     "something": "anything",
+    "somewhere": "anywhere",
     "already": "yet",
 }
 # After these words "any" means whichever, with a negation or without.
@@ -151,11 +154,13 @@ TIMES = frozenset(
 MEASURES = frozenset(
     "days feet foot hours inches miles months percent times weeks yards years".split()
 )
+# Adverbs of what follows from a statement.
+CONSEQUENCES = frozenset("accordingly consequently hence therefore thus".split())
 # Adverbs that link a sentence to the one before; a negation comes after them, before
 # other adverbs.
-LINKS = frozenset(
-    "accordingly also consequently further hence here however instead likewise moreover nevertheless "
-    "nonetheless now otherwise similarly then there therefore thus".split()
+LINKS = CONSEQUENCES | frozenset(
+    "also further here however instead likewise moreover nevertheless nonetheless now otherwise "
+    "similarly then there".split()
 )
 # Adverbs of a whole sentence; a negation comes after them.
 SENTENCE_ADVERBS = frozenset(
