@@ -64,6 +64,7 @@ def first_line(published, cell, *others, comparable=True):
         ("NaN", None, NAN, "match", ""),
         ("NaN", None, 0.5, "off", ""),
         ("66M", None, "23M", "off", ""),
+        ("0.5", 1, "undefined", "off", ""),
         ("‘as-is’ clause", None, '"as-is" Clause', "match", ""),
     ],
 )
@@ -159,6 +160,13 @@ def test_only_a_cell_that_is_off_is_explained():
     assert {line.reason for line in build(published, cells, False, why)} == {""}
 
 
+def test_a_reason_has_the_interval_then_the_cells_own_reason_then_why_it_is_off():
+    cell = computed(seeds=(9, 10, 11), reason="cut")
+    (line,) = build([printed("1.0", 1)], [cell], True, lambda row, column: "counted")
+    clauses = line.reason.split("; ")
+    assert WIDE in line.reason and clauses[-2:] == ["cut", "counted"]
+
+
 @pytest.mark.parametrize("averages", [1, 3])
 def test_a_prediction_interval_has_95_percent_coverage(averages):
     draws = np.random.default_rng(0).normal(50, 2, size=(8_000, 3))
@@ -184,6 +192,8 @@ def test_an_interval_that_contains_other_published_values_is_noted(
         (printed(value, 1, row), computed(row=row, reason="x", measure=COLUMN))
         for row, value in rows.items()
     ]
+    text = printed("N/A", None, "DeBERTa")  # no number to tell apart
+    others.append((text, computed(row="DeBERTa", reason="x", measure=COLUMN)))
     cell = computed(seeds=seeds, measure=measure)
     reason = first_line(printed("52.4", 1), cell, *others).reason
     assert note in reason and bool(reason) == bool(note)

@@ -265,9 +265,12 @@ def test_untested_pairs_share_no_group():
 
 def test_rows_without_a_run_or_a_value_are_not_compared():
     found, of_run = cells({name: [RNG.random(9)] for name in "abc"})
-    found[0] = replace(found[0], runs=(), value=None, reason="no GPU")
-    found[1] = replace(found[1], value=math.nan)
-    assert compare(found, [], of_run) == []
+    blank = replace(found[0], runs=(), value=None, reason="no GPU")
+    undefined = replace(found[1], value=math.nan)
+    assert compare([blank, undefined, found[2]], [], of_run) == []
+    exact = replace(found[0], runs=())  # computed without a run
+    size = replace(found[1], score=None)
+    assert compare([exact, size, found[2]], [], of_run) == []
     assert to_csv([]).count("\n") == 1 and from_csv(to_csv([])) == []
 
 
@@ -293,6 +296,12 @@ def test_published_neighbours_and_the_baseline_are_untested_pairs():
     (comparison,) = comparisons(pairs)
     assert (comparison.printed, comparison.pairs) == ((lead,), (tested,))
     assert set(comparison.systems) == {"a", "b"}
+
+
+def test_a_baseline_is_compared_only_with_published_values():
+    found, of_run = cells({"a": [RNG.random(9)]})
+    assert compare(found, printed(a="0.5"), of_run) == []
+    assert compare([replace(found[0], baseline="a")], [], of_run) == []
 
 
 def test_csv_round_trip_of_pairs():
@@ -361,6 +370,25 @@ def test_notes_say_that_more_measures_are_compared(measures, more):
     text = "\n".join(notes(comparisons(pairs), ""))
     assert ("1 measure" in text) == more
     assert ("compared in that file, too" in text) == more
+
+
+def test_a_lead_that_equals_the_detectable_difference_is_not_less():
+    leads = [replace(lead, difference=4.0) for lead in LEADS]
+    _, _, text = notes(comparisons([*groups(0.6, 0.01, 0.3), *leads]))
+    assert "leads y by 4.0, not less than that; of the 2 leads" in text
+    assert text.endswith("0 are smaller.")
+
+
+def test_four_rows_are_named_and_more_are_counted():
+    for names, end in (("bcde", "b, c, d and e"), ("bcdef", "b, c, d, e and 1 more")):
+        pairs = [pair("a", name, 0.01) for name in names]
+        pairs = [*pairs, pair("a", "g", math.nan, untested=OTHERS)]
+        assert f"ahead of {end} and not tested" in notes(comparisons(pairs))[1]
+
+
+def test_pairs_with_too_few_units_are_counted_beside_tested_ones():
+    pairs = [pair("a", "b", 0.6), pair("c", "d", math.nan, untested=FEW)]
+    assert notes(comparisons(pairs))[-1] == (f"1 of 2 pairs are untested: {FEW}.")
 
 
 @pytest.mark.golden

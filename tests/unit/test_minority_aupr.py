@@ -259,6 +259,30 @@ def test_scores_by_data_type_are_nan_without_abridged_examples():
     assert math.isnan(found("data type: main"))
 
 
+def test_an_answer_without_main_examples_raises_unless_the_data_are_partial():
+    gap = head(
+        [0, 0, 0, 1],
+        [[0, 1], [0, 2], [0, 3], [0, 4]],
+        data_types=["main", "main", "abridged", "abridged"],
+    )
+    message = "answer 0 of head '1' has 2 of the 2 main test examples"
+    with pytest.raises(BadInput, match=message):
+        scores(*tables([gap]))
+    found = Found(scores(*tables([gap]), partial=True))
+    assert math.isnan(found("data type: main"))
+    assert found("data type: abridged") == 1
+
+
+def test_an_example_without_a_contract_is_a_unit_of_its_own():
+    labels = [0, 1] * 4
+    one = head(labels, [[0, value] for value in (1, 4, 3, 2, 5, 6, 0, 7)])
+    predictions, examples, heads = tables([one])
+    blank = [{**row, "contract": None} for row in examples[:3]]
+    shared = [{**row, "contract": "a"} for row in examples[3:]]
+    found = Found(scores(predictions, [*blank, *shared], heads))
+    assert found["AUPR, low", "all"]["n"] == 4
+
+
 def test_an_answer_without_test_examples_raises_unless_the_data_are_partial():
     logits = np.random.default_rng(0).normal(size=(6, 3))
     gap, one = (
