@@ -431,6 +431,15 @@ def test_a_stored_download_of_the_wrong_kind_is_found(tmp_path):
         assert [*damaged(tmp_path)] == []
 
 
+def test_a_link_to_nothing_is_no_damaged_download_and_is_replaced(tmp_path):
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results/data.zip").symlink_to(tmp_path / "absent/data.zip")
+    assert [*damaged(tmp_path)] == []
+    with serving_in_turn(WHOLE) as server:
+        file, _, _, _ = get(tmp_path, server.file_url)
+    assert not file.is_symlink()
+
+
 def test_a_zip_without_its_members_is_refused(tmp_path):
     file = tmp_path / "a.zip"
     for name, fault in (

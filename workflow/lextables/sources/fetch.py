@@ -280,7 +280,8 @@ def _is_to_check(file: Path, checked_at: int) -> bool:
     """Return whether a file is a download without a registered digest that has changed
     since ``checked_at``, in nanoseconds.
     """
-    if Path(f"{file}{DOUBTED}").exists():
+    # A link may lead nowhere.
+    if Path(f"{file}{DOUBTED}").exists() or not file.exists():
         return False
     # The time of the last change of its content or name; it cannot be set.
     if file.stat().st_ctime_ns < checked_at or not _is_unverified(file):
