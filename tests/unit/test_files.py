@@ -4,7 +4,9 @@ repair it.
 
 import ast
 import json
+import os
 import re
+import subprocess
 from random import Random
 
 import pyarrow as pa
@@ -25,7 +27,9 @@ from lextables.pipeline.files import (
     read_json,
     read_record,
     replacing_result,
+    set_variable,
     typed,
+    variable,
     write_result,
 )
 from lextables.pipeline.run import Record
@@ -379,3 +383,14 @@ def test_of_a_file_in_a_folder_output_the_folder_is_named(tmp_path):
     (tmp_path / "run/a.json").write_text("{")
     with pytest.raises(BadInput, match="; delete it, and repeat the command"):
         read_json(tmp_path / "run/a.json")
+
+
+def test_processes_start_with_a_long_environment_variable(monkeypatch):
+    monkeypatch.setattr(os, "environ", os.environ.copy())
+    paths = {f"digest {number}": f"/ü/{number}" * 20 for number in range(2000)}
+    for value in (paths, {}, {"a": 1}):
+        set_variable("PATHS", value)
+        assert variable("PATHS") == value
+        subprocess.run(["true"], env=os.environ, check=True)
+    assert not [name for name in os.environ if name.startswith("PATHS_")]
+    assert variable("OTHERS") == {}

@@ -4,6 +4,7 @@ import json
 import os
 import re
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from snakemake.iocontainers import Wildcards
@@ -12,6 +13,7 @@ from helpers import planned_project
 from lextables import ROOT
 from lextables.models.resolve import MIRROR, load_models
 from lextables.models.weights import PLACES
+from lextables.pipeline import user_rows
 from lextables.pipeline.errors import BadInput
 from lextables.planning import project, scripts
 from lextables.planning.job_resources import JobResources, per_attempt
@@ -68,6 +70,21 @@ def test_a_project_has_the_plans_of_the_papers_in_the_configuration(planned):
 def test_a_wrong_configuration_is_refused(planned, config, message):
     with pytest.raises(BadInput, match=message):
         planned(**config)
+
+
+def test_the_work_of_a_plan_grows_linearly_with_the_users_models(planned, monkeypatch):
+    """It is counted in keys, by which each step looks a model up."""
+    keys = Mock(wraps=user_rows.key)
+    monkeypatch.setattr(user_rows, "key", keys)
+    entry = {"kind": "language-model-api", "model": "m"}
+    counts = []
+    for number in (5, 10, 20):
+        models = [{"name": f"Mine {each}", **entry} for each in range(number)]
+        planned(extra_models=models, llm="http://127.0.0.1:9/v1")
+        counts.append(keys.call_count)
+        keys.reset_mock()
+    few, more, many = counts
+    assert many - more == 2 * (more - few)
 
 
 def test_the_content_of_weights_in_a_folder_is_part_of_the_settings(

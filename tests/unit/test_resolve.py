@@ -260,11 +260,11 @@ def test_a_users_language_model_is_a_file_or_an_api_model(tmp_path):
     there = ExtraModel(name="Theirs", kind="language-model-api", model="org/theirs")
     settings = config(extra_models=(here, there), llm="http://127.0.0.1:8000/v1")
     assert places(settings, {}, []) == {"own-mine": {"folder": str(file)}}
-    assert model_settings("own-mine", find("own-mine", settings, {}, [])) == {
+    assert model_settings("own-mine", resolve_extra(here, "sample")) == {
         "model": "own-mine",
         "weights": "own-mine",
         "revision": None,
         "found": "file",
         "endpoint": "completions",
     }
-    assert find("own-theirs", settings, {}, []) == Weights("org/theirs", None, "API")
+    assert resolve_extra(there, "sample") == Weights("org/theirs", None, "API")

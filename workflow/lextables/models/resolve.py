@@ -244,16 +244,17 @@ def resolve_extra(
     Unless ``choice`` is `paper`, the revision of a cached hub model is the cached
     commit.  A server's model is identified by its name.
     """
+    endpoint = extra.endpoint
     if extra.kind == "language-model-api":
-        return Weights(extra.model, None, API)
+        return Weights(extra.model, None, API, endpoint)
     if Path(extra.model).exists():
         origin = "folder" if Path(extra.model).is_dir() else "file"
-        return Weights(extra.key, None, origin)
+        return Weights(extra.key, None, origin, endpoint)
     revision = extra.revision
     if choice != "paper":
         folder = _cached_extra(extra)
         revision = folder.name if folder else revision
-    return Weights(extra.key, revision, f"hub, {extra.model}")
+    return Weights(extra.key, revision, f"hub, {extra.model}", endpoint)
 
 
 def _cached_extra(extra: ExtraModel) -> Path | None:
@@ -324,16 +325,11 @@ def model_settings(name: str, weights: Weights) -> JsonObject:
 def find(
     name: str, config: Config, models: Mapping[str, Model], mirrors: Sequence[Path]
 ) -> Weights | Missing:
-    """Return the weights of the model ``name``: of a user's model with this key, or of
-    the registry's.
+    """Return the weights of the registered model ``name``.
 
     A model that only its provider serves is `Missing` on another server.  The weights
-    of a language model also get its endpoint and, if it is registered, its window.
+    of a language model also get its endpoint and its window.
     """
-    for extra in config.extra_models:
-        if extra.key == name:
-            own_weights = resolve_extra(extra, config.models)
-            return replace(own_weights, endpoint=extra.endpoint)
     model = models[name]
     weights = resolve(name, model, config.weights, mirrors, config.llm)
     if isinstance(weights, Missing):

@@ -11,8 +11,6 @@ them find or fetch weights in one of these places.
 
 import hashlib
 import importlib.util
-import json
-import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
@@ -29,8 +27,9 @@ from lextables.pipeline.atomic import replacing_folder
 from lextables.pipeline.cache import make_cache, user_cache
 from lextables.pipeline.content import Contents
 from lextables.pipeline.errors import BadInput, first_line
+from lextables.pipeline.files import variable
 
-# Environment variable with `resolve.places` as JSON.
+# Environment variable with `resolve.places` (`files.set_variable`).
 PLACES = "LEXTABLES_PLACES"
 # Beginnings of locations.
 PACKAGE = "package:"
@@ -110,7 +109,7 @@ def place(location: str) -> str | None:
 
 def _places() -> dict[str, dict[str, str]]:
     """Return `resolve.places` as the workflow passes it to this job."""
-    return json.loads(os.environ.get(PLACES, "{}"))
+    return variable(PLACES)
 
 
 def package_folder(package: str) -> str | None:

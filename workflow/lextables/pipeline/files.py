@@ -25,6 +25,8 @@ from lextables.pipeline.errors import BadInput
 JsonObject = dict[str, Any]  # the content of a JSON file, or a part of it
 RESTORE = "restore the file from the release"  # the default advice
 _BLANKS = " \t\r\n"  # that JSON allows around a value
+# Linux starts no process with a variable of 128 KiB.
+LONGEST_VARIABLE = 100_000  # characters, in ASCII
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")  # half of a surrogate pair, as written in JSON
 
 
@@ -265,3 +267,29 @@ def read_record(path: str | Path, kind: Any = JsonObject) -> Any:
     with suppress(OSError, BadInput):
         return read_json(path, kind)
     return None
+
+
+def set_variable(name: str, value: JsonObject) -> None:
+    """Set the environment variable ``name`` to ``value``, as JSON, which jobs read with
+    `variable`.
+
+    A text longer than `LONGEST_VARIABLE` continues in ``<name>_1``, ``<name>_2``, ….
+    """
+    text = json.dumps(value)
+    os.environ[name] = text[:LONGEST_VARIABLE]
+    number = 1
+    for start in range(LONGEST_VARIABLE, len(text), LONGEST_VARIABLE):
+        os.environ[f"{name}_{number}"] = text[start : start + LONGEST_VARIABLE]
+        number += 1
+    # Parts of an earlier, longer text.
+    while os.environ.pop(f"{name}_{number}", None):
+        number += 1
+
+
+def variable(name: str) -> JsonObject:
+    """Return the value of `set_variable`; empty if it was not called."""
+    parts = [os.environ.get(name, "{}")]
+    while part := os.environ.get(f"{name}_{len(parts)}"):
+        parts.append(part)
+    value: JsonObject = json.loads("".join(parts))
+    return value

@@ -13,7 +13,7 @@ from lextables.pipeline import user_rows
 from lextables.pipeline.config import Config
 from lextables.pipeline.errors import BadInput, did_you_mean
 from lextables.pipeline.run import Run
-from lextables.planning.trained_on import with_training_data
+from lextables.planning.trained_on import of_models, with_training_data
 from lextables.registry.paper import Paper, TableEntry
 from lextables.sources.entries import Registry, SourceFile, resolve
 from lextables.sources.fetch import manual_download, mirror_file
@@ -71,12 +71,13 @@ def plan(
     for run in unneeded:
         del specs[run]
     # The rows of each data set, and of each table.
+    trained_on = of_models(context)
     for name, data_set_rows in rows.items():
         planned_rows = []
         for row in _exclude(data_set_rows, reasons):
             runs = _runs_of([row], specs)
             planned_rows.append(
-                with_training_data(row, name, runs, specs, paper, context)
+                with_training_data(row, name, runs, specs, paper, context, trained_on)
             )
         rows[name] = planned_rows
     tables = {}

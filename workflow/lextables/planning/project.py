@@ -2,8 +2,6 @@
 plans.
 """
 
-import json
-import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,6 +15,7 @@ from lextables.pipeline import user_rows
 from lextables.pipeline.config import Config
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.content import Contents
+from lextables.pipeline.files import set_variable
 from lextables.pipeline.run import Run
 from lextables.planning import paper_plan, rehearsal, submitted, trained_on
 from lextables.planning.rule_values import Files, Params, Values
@@ -148,7 +147,8 @@ class Project:
         location = settings.get("weights") or ""
         if not location.startswith((MIRROR, PACKAGE, user_rows.PREFIX)):
             return dict(settings)
-        folder = place(location)
+        path = self.weight_paths.get(location, {})
+        folder = path.get("folder") or place(location)
         if folder is None or settings["found"].startswith((HUB, API)):
             return dict(settings)
         content = self.contents.folder(folder, model_files(folder))
@@ -179,7 +179,7 @@ def load(root: Path, path: Path, defaults: Values, config: Values) -> Project:
         rehearsal.make_models(root, checked, rehearsal.released_models(papers))
     # What is available here: weights, a GPU, and auxiliary data sets.
     weight_paths = places(checked, models, checked.mirrors(root))
-    os.environ[PLACES] = json.dumps(weight_paths)
+    set_variable(PLACES, weight_paths)
     trained_on.check(checked, models, papers)
     absent = paper_plan.absent_data(checked, papers, source_registry, root)
     gpu = device.expected(checked.device)
@@ -190,12 +190,12 @@ def load(root: Path, path: Path, defaults: Values, config: Values) -> Project:
         if model.package and model.sha256:
             check_package(model.package, model.sha256, contents)
     # The user's predictions.
-    submitted_places: Mapping[str, str] = {}
+    submitted_places: dict[str, str] = {}
     if checked.extra_predictions:
         predictions = submitted.find(checked, papers, contents)
         context = replace(context, submitted=predictions.rows)
-        submitted_places = predictions.places
-    os.environ[SUBMITTED_PLACES] = json.dumps(submitted_places)
+        submitted_places = dict(predictions.places)
+    set_variable(SUBMITTED_PLACES, submitted_places)
     # The plans.
     plans = {}
     for name in checked.papers:
@@ -263,11 +263,13 @@ def _check_names(path: Path, papers: Mapping[str, Paper], context: Context) -> N
 def _check_models(project: Project) -> None:
     """Raise `BadInput` if a user's model that runs load is not of the declared kind."""
     fetch = project.config.models == "paper"
+    max_lengths: dict[str, int] = {}  # of the texts that weights read
+    for spec in project.specs.values():
+        weights = spec.settings.get("weights") or ""
+        length = spec.settings.get("max_length") or 0
+        max_lengths[weights] = max(length, max_lengths.get(weights, 0))
     for extra in project.config.extra_models:
-        lengths = []
-        for spec in project.specs.values():
-            if spec.settings.get("weights") == extra.key:
-                lengths.append(spec.settings.get("max_length") or 0)
-        if lengths:
+        if extra.key in max_lengths:
             here = project.weight_paths[extra.key]
-            inspection.inspect(extra, here, fetch, project.contents, max(lengths))
+            length = max_lengths[extra.key]
+            inspection.inspect(extra, here, fetch, project.contents, length)

@@ -45,18 +45,20 @@ def find(
         planned.update(papers[paper].tasks)
     rows: dict[str, list[SubmittedFiles]] = {}
     places: dict[str, str] = {}
+    row_keys: set[tuple[str, str]] = set()  # data sets and rows
     for extra in config.extra_predictions:
         where = f"config, extra_predictions, {extra.name}"
         name, form = data_set_and_form(extra, papers, where)
         if name not in planned:
             continue
         data_set_files = rows.setdefault(name, [])
-        if any(other.key == extra.key for other in data_set_files):
+        if (name, extra.key) in row_keys:
             raise BadInput(
                 f"the row appears twice for {name}",
                 where=where,
                 do="list each row once, with a list of files for several seeds",
             )
+        row_keys.add((name, extra.key))
         digests: dict[str, str] = {}
         for file in extra.file:
             digest = _content(file, contents, where)

@@ -101,17 +101,19 @@ def with_training_data(
     specs: Mapping[Run, Spec],
     paper: Paper,
     context: Context,
+    data_by_model: Mapping[str, DataSetNames],
 ) -> Row:
     """Return a row of a data set's task with ``trained_on`` and ``seen`` (`Row`).
 
-    ``runs`` are the row's runs and their dependencies, and ``specs`` their settings.  A
-    model trained here has read the training split of its data set, if that has one.
+    ``runs`` are the row's runs and their dependencies, ``specs`` their settings, and
+    ``data_by_model`` is from `of_models`.  A model trained here has read the training
+    split of its data set, if that has one.
     """
     if not row.runs:
         return row
     texts = _texts_of(paper, dataset)
     # The names of all training data.
-    names, is_known = _names_of_models(runs, specs, context)
+    names, is_known = _names_of_models(runs, specs, data_by_model)
     for run in runs:
         names.update(_names_of_training(run, specs[run], paper))
     if row.trained and paper.tasks[dataset].HAS_TRAINING_SPLIT:
@@ -155,12 +157,13 @@ def _names_of_training(run: Run, spec: Spec, paper: Paper) -> set[str]:
 
 
 def _names_of_models(
-    runs: Collection[Run], specs: Mapping[Run, Spec], context: Context
+    runs: Collection[Run],
+    specs: Mapping[Run, Spec],
+    data_by_model: Mapping[str, DataSetNames],
 ) -> tuple[set[str], bool]:
     """Return the data that the models of runs were trained on, and whether all of it is
     known.
     """
-    data_by_model = _of_models(context)
     keys: set[str] = set()
     for run in runs:
         # The settings of a user's predictions have no model.
@@ -187,7 +190,7 @@ def _texts_of(paper: Paper, dataset: str) -> str:
     return dataset if dataset in paper.texts else next(iter(paper.texts), dataset)
 
 
-def _of_models(context: Context) -> dict[str, DataSetNames]:
+def of_models(context: Context) -> dict[str, DataSetNames]:
     """Return {name of a model, or location of its weights: its training data}, with the
     user's rows.
     """

@@ -13,6 +13,7 @@ part are separate runs (`read`, `rerank`).
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, TypeVar
 
@@ -27,9 +28,10 @@ from lextables.models.resolve import (
     Weights,
     find,
     model_settings,
+    resolve_extra,
 )
 from lextables.models.settings import Optimiser
-from lextables.pipeline.config import Config
+from lextables.pipeline.config import Config, ExtraModel
 from lextables.pipeline.entries import Entry
 from lextables.pipeline.files import JsonObject
 from lextables.pipeline.run import Run
@@ -361,6 +363,11 @@ class Context:
     def mirrors(self) -> list[Path]:
         return self.config.mirrors(self.root)
 
+    @cached_property
+    def users_models(self) -> dict[str, ExtraModel]:
+        """{key: the user's model}."""
+        return {extra.key: extra for extra in self.config.extra_models}
+
     @property
     def reads_all(self) -> bool:
         """Whether nothing is left out because it takes too long without a GPU."""
@@ -373,6 +380,9 @@ class Context:
 
     def weights(self, model: str) -> Weights | Missing:
         """The weights of a registered or a user's model, or why they are missing."""
+        extra = self.users_models.get(model)
+        if extra:
+            return resolve_extra(extra, self.config.models)
         return find(model, self.config, self.models, self.mirrors)
 
     def prompt(self, name: str) -> list[list[str]]:

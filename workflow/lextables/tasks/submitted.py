@@ -7,10 +7,8 @@ The module `submitted` of a task is an action.  It has a model of its rows
 
 import hashlib
 import io
-import json
 import logging
 import math
-import os
 import re
 import zlib
 from collections import Counter
@@ -25,7 +23,7 @@ from pydantic import ValidationInfo as Info
 
 from lextables.pipeline.dataset import Row, Table, write
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.files import JsonObject, json_value
+from lextables.pipeline.files import JsonObject, json_value, variable
 from lextables.pipeline.finite import as_share
 from lextables.pipeline.run import recorded
 from lextables.sources import records
@@ -35,8 +33,8 @@ from lextables.tasks.job import Job
 _log = logging.getLogger("lextables")
 
 
-# Environment variable with {digest: path} as JSON.  Settings identify a file by its
-# content, so that moving it reruns nothing; jobs look up the path here.
+# Environment variable with {digest: path}.  Settings identify a file by its content, so
+# that moving it reruns nothing; jobs look up the path here.
 PLACES = "LEXTABLES_SUBMITTED"
 ROUNDING = 0.01  # largest deviation of a sum of probabilities from one
 LONGEST_INDEX = 9  # digits
@@ -412,7 +410,7 @@ def opened(content: str) -> File:
     Raises `BadInput` if it is missing, was changed since its digest was taken, or is
     not text in UTF-8.
     """
-    path = Path(json.loads(os.environ[PLACES])[content])
+    path = Path(variable(PLACES)[content])
     with memory_named(path.name):
         try:
             check_size(path)
