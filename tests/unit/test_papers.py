@@ -2,6 +2,7 @@
 plan.
 """
 
+import math
 import re
 from typing import get_args
 
@@ -187,6 +188,85 @@ def test_the_error_message_names_file_and_key(tmp_path, change, sentence):
     with pytest.raises(BadInput) as error:
         packages.load(written(tmp_path, PAPER | change))
     assert sentence in str(error.value)
+
+
+def with_value(content, path, value):
+    """A copy of a mapping with another value at a path of keys."""
+    key, _, rest = path.partition(".")
+    if rest:
+        value = with_value(content.get(key, {}), rest, value)
+    return content | {key: value}
+
+
+GRID_KEYS = [
+    *(("learning_rates", value) for value in ([], [0], [-1e-4], [math.nan])),
+    *((key, 0) for key in ("batch_size", "max_length", "seeds")),
+    *(("percents", value) for value in ([], [0], [101])),
+    ("save_every", -1),
+    ("updates", [0]),
+]
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        *((f"ledgar.grids.sample.multi.{key}", value) for key, value in GRID_KEYS),
+        *((f"clauses.grids.sample.{key}", value) for key, value in GRID_KEYS),
+        ("ledgar.grids.sample.multi.updates", []),
+        ("ledgar.grids.sample.multi.epochs", [0]),
+        ("ledgar.grids.sample.multi.updates_per_epoch", 0),
+        ("ledgar.grids.sample.multi.heads", 0),
+        ("clauses.grids.sample.updates", []),
+        ("clauses.top", 0),
+        ("clauses.forms", []),
+        ("ledgar.models.minilm.row", ""),
+        ("clauses.retrievers.bm25.row", "a\nb"),
+        *((f"ledgar.models.{key}", {}) for key in ("a/b", "a+b", "{a}", "Ä")),
+    ],
+)
+def test_values_that_no_run_can_have_are_refused(tmp_path, path, value):
+    content = with_value(PAPER, "tasks.clauses.grids.sample", GRID)
+    with pytest.raises(BadInput) as error:
+        packages.load(written(tmp_path, with_value(content, f"tasks.{path}", value)))
+    key = f"tasks.{path}" if value != [] else f"tasks.{path.removesuffix('.updates')}"
+    assert str(error.value).startswith(f"ledgar.yaml: {key}")
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "sentence"),
+    [
+        (
+            "ledgar.models.minilm.model",
+            "minilm-l6",
+            "models.yaml: there is no model 'minilm-l6'; did you mean 'all-minilm-l6-v2'",
+        ),
+        (
+            "clauses.retrievers.minilm.model",
+            "minilm-l6",
+            "models.yaml: there is no model 'minilm-l6'; did you mean 'all-minilm-l6-v2'",
+        ),
+        (
+            "ledgar.grids",
+            {"paper": {"multi": GRID}},
+            "ledgar.grids: there is no grid 'sample', only paper; add it to the paper's file.",
+        ),
+        (
+            "ledgar.grids.sample",
+            {"single": GRID},
+            "ledgar.grids.sample: there is no grid 'multi', only single; add it",
+        ),
+        (
+            "clauses.finetuned",
+            {"tuned": {"row": "Tuned", "model": "all-minilm-l6-v2"}},
+            "clauses.grids: there is no grid 'sample', only none; add it",
+        ),
+    ],
+)
+def test_models_and_grids_that_a_plan_needs_must_exist(tmp_path, path, value, sentence):
+    paper = packages.load(written(tmp_path, with_value(PAPER, f"tasks.{path}", value)))
+    with pytest.raises(BadInput) as error:
+        laid_out(paper)
+    assert str(error.value).startswith(sentence)
 
 
 def table(name="table1", **values):

@@ -19,7 +19,7 @@ from pydantic import Field
 from lextables.pipeline import user_rows
 from lextables.pipeline.config import Choice, Config, ExtraModel
 from lextables.pipeline.entries import Entry, entries
-from lextables.pipeline.errors import BadInput
+from lextables.pipeline.errors import BadInput, did_you_mean
 from lextables.pipeline.files import JsonObject
 
 Kind = Literal[
@@ -330,6 +330,9 @@ def find(
     A model that only its provider serves is `Missing` on another server.  The weights
     of a language model also get its endpoint and its window.
     """
+    if name not in models:
+        do = did_you_mean(name, models) or "add an entry for it"
+        raise BadInput(f"there is no model {name!r}", where="models.yaml", do=do)
     model = models[name]
     weights = resolve(name, model, config.weights, mirrors, config.llm)
     if isinstance(weights, Missing):

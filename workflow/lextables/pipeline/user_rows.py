@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, Field
 
 from lextables.pipeline.errors import BadInput
 
@@ -33,7 +33,14 @@ def _registered(key: str) -> str:
 
 
 # The name of a model or row in a registry.
-Key = Annotated[str, AfterValidator(_registered)]
+Key = Annotated[
+    str,
+    Field(
+        pattern=r"^[a-z0-9][a-z0-9._-]*$",
+        description="small letters, digits and . _ -, with a letter or digit first",
+    ),
+    AfterValidator(_registered),
+]
 
 
 def key(name: str) -> str:

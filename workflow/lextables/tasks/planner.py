@@ -15,9 +15,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
-from pydantic import PositiveInt
+from pydantic import Field, NonNegativeInt, PositiveInt
 
 from lextables.models import prompts
 from lextables.models.resolve import (
@@ -30,9 +30,10 @@ from lextables.models.resolve import (
     model_settings,
     resolve_extra,
 )
-from lextables.models.settings import Optimiser
+from lextables.models.settings import Optimiser, Positive
 from lextables.pipeline.config import Config, ExtraModel
-from lextables.pipeline.entries import Entry
+from lextables.pipeline.entries import Entry, Line
+from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
 from lextables.pipeline.run import Run
 
@@ -54,6 +55,9 @@ NEEDS_GPU = (
 COUNTS = ("no seed", "one seed", "two seeds", "three seeds", "four seeds")
 
 
+Percent = Annotated[int, Field(ge=1, le=WHOLE)]
+
+
 @dataclass(frozen=True)
 class RehearsalLimits:
     """Upper limits of trainings and outputs in a rehearsal (None: no limit)."""
@@ -72,22 +76,22 @@ class RehearsalLimits:
 class Grid(Entry):
     """Training settings: the learning rates of the trials, and what trials share."""
 
-    learning_rates: tuple[float, ...]
+    learning_rates: tuple[Positive, ...] = Field(min_length=1)
     """One for each trial."""
     optimiser: Optimiser
-    batch_size: int
+    batch_size: PositiveInt
     """Examples of an update."""
-    max_length: int
+    max_length: PositiveInt
     """Tokens that the model reads at once, at most."""
     bf16: bool = False
     """A CPU trains in bfloat16 mixed precision, as GPUs that support it always do."""
-    save_every: int = 0
+    save_every: NonNegativeInt = 0
     """Updates between checkpoints; 0: none."""
     max_updates: PositiveInt | None = None
     """Updates of a training, at most; None: no limit."""
-    seeds: int | None = None
+    seeds: PositiveInt | None = None
     """The first seeds of the config are used, so many at most; None: all."""
-    percents: tuple[int, ...] = (WHOLE,)
+    percents: tuple[Percent, ...] = Field((WHOLE,), min_length=1)
     """Shares of the training examples to train on."""
 
     def limited(self, limits: RehearsalLimits) -> Self:
@@ -118,7 +122,7 @@ def limited_grids(
 class Panel(Entry):
     """A model of a task and its row in the tables."""
 
-    row: str
+    row: Line
     """The name of the row."""
     model: str
     """Registered model, or the key of a user's model."""
@@ -180,6 +184,17 @@ class Asking(Entry):
 
 
 UserRow = TypeVar("UserRow", bound=Entry)
+GridType = TypeVar("GridType")
+
+
+def grid_named(name: str, grids: Mapping[str, GridType], where: str) -> GridType:
+    """Return the grid ``name``; `BadInput` if the key ``where`` of a paper's file lacks
+    it.
+    """
+    if name not in grids:
+        what = f"there is no grid {name!r}, only {', '.join(grids) or 'none'}"
+        raise BadInput(what, where=where, do="add it to the paper's file")
+    return grids[name]
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,9 @@ is tested with several.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import (
-    Field,
     NonNegativeInt,
     PositiveFloat,
     PositiveInt,
@@ -50,6 +49,7 @@ from lextables.tasks.planner import (
     Difference,
     Grid,
     Panel,
+    Percent,
     Planner,
     RehearsalLimits,
     Row,
@@ -58,6 +58,7 @@ from lextables.tasks.planner import (
     SubmittedFiles,
     Task,
     fewer_seeds,
+    grid_named,
     limited_grids,
     rate_trials,
 )
@@ -132,19 +133,25 @@ class ClassificationGrid(Grid):
     The length of a training is stated in ``updates``, ``epochs`` or ``passes``.
     """
 
-    updates: tuple[int, ...] = ()
+    updates: tuple[PositiveInt, ...] = ()
     """Numbers of updates to try, all of them in one training."""
-    epochs: tuple[int, ...] = ()
+    epochs: tuple[PositiveInt, ...] = ()
     """Numbers of epochs to try, of ``updates_per_epoch`` each."""
-    updates_per_epoch: int = 1
+    updates_per_epoch: PositiveInt = 1
     passes: PositiveFloat | None = None
     """Number of passes over the examples."""
     head: HeadKind = "family"
     """Kind of the classification heads (`multi_head`)."""
-    heads: int | None = None
+    heads: PositiveInt | None = None
     """Single-task models, at most; None: one for each head."""
     trained_on: tuple[str, ...] = ()
     """Views to train on; empty: all of the panel."""
+
+    @model_validator(mode="after")
+    def _check_length(self) -> Self:
+        if not (self.updates or self.epochs or self.passes):
+            raise ValueError("a grid needs updates, epochs or passes")
+        return self
 
     def limited(self, limits: RehearsalLimits) -> Self:
         """The grid of a rehearsal."""
@@ -171,7 +178,7 @@ class LinearGrid(FeatureSettings):
     A panel with ``shares`` is also trained on ``percents`` of the examples.
     """
 
-    percents: tuple[Annotated[int, Field(ge=1, le=WHOLE)], ...] = (WHOLE,)
+    percents: tuple[Percent, ...] = (WHOLE,)
 
 
 class ClassificationAsking(Asking):
@@ -483,7 +490,10 @@ class ClassificationPlanner(Planner):
 
     def grid(self, panel: ClassificationPanel, setting: str) -> ClassificationGrid:
         """The grid that a panel is trained with in a setting (`SETTINGS`)."""
-        return self.task.grids[self.context.grid][panel.grid or setting]
+        where = f"{self.name}.grids"
+        size = self.context.grid
+        grids = grid_named(size, self.task.grids, where)
+        return grid_named(panel.grid or setting, grids, f"{where}.{size}")
 
     def published_name(self, panel: ClassificationPanel) -> str | None:
         """The model's name in the authors' settings; None if the configuration does not

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self, TypeVar
 
-from pydantic import PositiveFloat, PositiveInt, field_validator, model_validator
+from pydantic import Field, PositiveFloat, PositiveInt, field_validator, model_validator
 
 from lextables.metrics.ranking import by_name
 from lextables.models.resolve import Missing, Weights, model_settings
 from lextables.models.settings import limited_updates
-from lextables.pipeline.entries import Entry
+from lextables.pipeline.entries import Entry, Line
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
 from lextables.pipeline.run import Run
@@ -32,6 +32,7 @@ from lextables.tasks.planner import (
     Task,
     additional_name,
     fewer_seeds,
+    grid_named,
     limited_grids,
     rate_trials,
     reason_not_run,
@@ -66,7 +67,7 @@ class Retriever(Entry):
     judgements of the training and validation queries.
     """
 
-    row: str
+    row: Line
     """Its name in the tables."""
     kind: Literal[
         "bm25", "okapi", "prior", "bi-encoder", "embedding-api", "fusion", "linear"
@@ -163,7 +164,7 @@ class Reranker(Entry):
     probability of one of its answers.
     """
 
-    row: str
+    row: Line
     """Its name in the tables."""
     kind: Literal[
         "cross-encoder", "language-model", "bi-encoder", "okapi", "classifier"
@@ -227,7 +228,7 @@ class RerankingPrompts(Entry):
 class RetrievalGrid(Grid):
     """``updates`` are the numbers of updates to try, all of them in one training."""
 
-    updates: tuple[int, ...]
+    updates: tuple[PositiveInt, ...] = Field(min_length=1)
 
     def limited(self, limits: RehearsalLimits) -> Self:
         """The grid of a rehearsal."""
@@ -241,7 +242,7 @@ class Finetuned(Entry):
     retrieves.
     """
 
-    row: str
+    row: Line
     """Its name in the tables."""
     model: str
     """Registered model whose weights the training starts from."""
@@ -280,13 +281,13 @@ class RetrievalTask(Task):
 
     task: Literal["retrieval"]
     names: RetrievalTables = RetrievalTables()
-    forms: tuple[str, ...] = ("text",)
+    forms: tuple[str, ...] = Field(("text",), min_length=1)
     """Columns with wordings of the queries; most tables show the first."""
     form_queries: tuple[str, ...] = ()
     """Ids of the queries that are also ranked in the other forms."""
     pool: Literal["judged", "all"] = "judged"
     """Which documents a query's hits are among: those judged for it, or all."""
-    top: int = 100
+    top: PositiveInt = 100
     """Number of hits that a retriever returns."""
     training: str = "train"
     """The split of the training queries."""
@@ -488,7 +489,7 @@ class RetrievalPlanner(Planner):
         without them.
         """
         # A fine-tuned retriever reads documents whole, as a bi-encoder by default.
-        first_stage = Retriever(row="", kind="bi-encoder")
+        first_stage = Retriever(row="bi-encoder", kind="bi-encoder")
         if isinstance(retriever, Retriever):
             first_stage = retriever
         conditions = first_stage.conditions(self.task.forms)
@@ -896,7 +897,8 @@ class RetrievalPlanner(Planner):
 
     def grid(self, tuned: Finetuned) -> RetrievalGrid:
         """The grid of this configuration for a model."""
-        return tuned.grids.get(self.context.grid) or self.task.grids[self.context.grid]
+        grids = {**self.task.grids, **tuned.grids}
+        return grid_named(self.context.grid, grids, f"{self.name}.grids")
 
     def tuned_reranking_runs(
         self,

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
-from pydantic import Field, PositiveInt, model_validator
+from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from lextables.models.resolve import Missing, Weights, model_settings
 from lextables.pipeline.entries import Entry
@@ -27,6 +27,7 @@ from lextables.tasks.planner import (
     Search,
     Task,
     fewer_seeds,
+    grid_named,
     limited_grids,
     rate_name,
 )
@@ -95,7 +96,7 @@ class SpanGrid(Grid):
     max_question_length: PositiveInt
     balance: Literal["sample", "weight"]
     windows_per_question: PositiveInt | None = None
-    save_every: int = 1000
+    save_every: NonNegativeInt = 1000
 
 
 class Asking(Entry):
@@ -253,7 +254,8 @@ class SpanPlanner(Planner):
     @property
     def grid(self) -> SpanGrid:
         """The grid of this configuration."""
-        return self.task.grids[self.context.grid]
+        where = f"{self.name}.grids"
+        return grid_named(self.context.grid, self.task.grids, where)
 
     def rows(self) -> list[Row]:
         """The rows of the panel, then those of the user's models."""
