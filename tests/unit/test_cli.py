@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import yaml
@@ -145,6 +146,11 @@ def test_the_pipeline_reads_mirrors_and_contracts_with_blanks_and_commas(
         (["run", "--profile", "x"], "no profile 'x'; choose from default, slurm"),
         (["list", "acor"], "there is no paper 'acor'; did you mean 'acord'"),
         (["compare", "acord", "a.csv"], "a.csv has no name; write NAME=FILE"),
+        (["list", "--mirror", "~no-such-user/x"], "~no-such-user/x. is not a folder"),
+        (
+            ["plan", "--job", "x", "--set", "seeds=[0"],
+            r"seeds = '\[0' is not YAML; close",
+        ),
     ],
 )
 def test_a_bad_argument_gets_a_sentence(started, arguments, sentence):
@@ -210,7 +216,8 @@ def test_the_doctor_names_what_is_there_and_what_is_missing(monkeypatch, tmp_pat
     (tmp_path / "acord").mkdir()
     monkeypatch.setenv(doctor.API_KEY, "x")
     monkeypatch.setattr(doctor, "_is_installed", lambda name: name != "snakemake")
-    lines = [*doctor.lines([tmp_path, tmp_path / "none"])]
+    mirrors = [tmp_path, tmp_path / "none", Path("~no-such-user/raw")]
+    lines = [*doctor.lines(mirrors)]
     text = "\n".join(lines)
     missing = (
         r"extra pipeline  missing  1 of \d+ packages, such as snakemake; pip install"
@@ -219,6 +226,7 @@ def test_the_doctor_names_what_is_there_and_what_is_missing(monkeypatch, tmp_pat
     assert re.search(r"extra lawngnli  ok       \d packages", text)
     assert f"mirror          ok       {tmp_path}: acord" in text
     assert f"mirror          missing  {tmp_path / 'none'} is no folder" in text
+    assert "mirror          missing  ~no-such-user/raw is no folder" in text
     assert "API key         ok" in text
     assert (
         "weights         ok       packages with the registered digests: all-mini"

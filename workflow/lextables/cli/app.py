@@ -8,7 +8,13 @@ from typing import Annotated
 import typer
 
 from lextables import __version__
-from lextables.cli.snakemake_command import command, configuration, execute, listed
+from lextables.cli.snakemake_command import (
+    absolute,
+    command,
+    configuration,
+    execute,
+    listed,
+)
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -207,8 +213,8 @@ def review(
     \b
     lextables review lease.docx
     """
-    path = contract.expanduser().resolve()
-    settings = [f"contract={listed([str(path)])}", *settings]
+    path = str(absolute(contract))
+    settings = [f"contract={listed([path])}", *settings]
     config = configuration(data, [], mirror, settings)
     execute(command(["review"], config, ["--cores", str(cores)]))
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from lextables import ROOT
+from lextables.cli.snakemake_command import absolute
 from lextables.models import device
 from lextables.models.resolve import Missing, load_models, resolve
 from lextables.models.weights import check_package
@@ -43,8 +44,9 @@ def lines(mirrors: Sequence[Path]) -> Iterator[str]:
     if not mirrors:
         yield _line("mirror", "missing", "raw files are downloaded; --mirror names one")
     for mirror in mirrors:
-        if mirror.expanduser().is_dir():
-            sources = sorted(path.name for path in mirror.expanduser().iterdir())
+        folder = absolute(mirror)
+        if folder.is_dir():
+            sources = sorted(path.name for path in folder.iterdir())
             yield _line("mirror", "ok", f"{mirror}: {', '.join(sources)}")
         else:
             yield _line("mirror", "missing", f"{mirror} is no folder")
@@ -95,7 +97,7 @@ def _gpu() -> str:
 def _models(mirrors: Sequence[Path]) -> str:
     """Return the line of the registered models that are on this machine."""
     models = load_models(ROOT / "resources/models.yaml")
-    folders = [mirror.expanduser().resolve() for mirror in mirrors]
+    folders = [absolute(mirror) for mirror in mirrors]
     present = []
     local = 0
     for name, model in models.items():

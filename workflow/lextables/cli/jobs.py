@@ -21,7 +21,12 @@ def record(folder: str, config: Mapping[str, str]) -> str:
     """
     values: dict[str, Any] = {}
     for key, text in config.items():
-        values[key] = yaml.safe_load(text)
+        try:
+            values[key] = yaml.safe_load(text)
+        except yaml.YAMLError:
+            what = f"{key} = {text!r} is not YAML"
+            do = "close brackets and quotes"
+            raise BadInput(what, where="command line", do=do) from None
     defaults = entries.mapping(ROOT / "config.yaml")
     project = load(ROOT, ROOT, defaults, values)
     folders = {run.folder: run for run in project.specs}

@@ -5,6 +5,7 @@ import os
 import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NoReturn
@@ -48,7 +49,7 @@ def configuration(
     named = papers_of(targets)
     if named:
         values["papers"] = listed(named)
-    folders = [str(folder.expanduser().resolve()) for folder in mirrors]
+    folders = [str(absolute(folder)) for folder in mirrors]
     if folders:
         values["mirror"] = listed(folders)
     for setting in settings:
@@ -58,6 +59,16 @@ def configuration(
             raise BadInput(what, where="command line", do="write --set key=value")
         values[key] = value
     return values
+
+
+def absolute(path: Path) -> Path:
+    """Return an absolute path, with the home folder in place of ``~`` or ``~user``.
+
+    If no user has this name, the name of the file begins with ~.
+    """
+    with suppress(RuntimeError):
+        path = path.expanduser()
+    return path.resolve()
 
 
 def listed(items: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from lextables import ROOT
+from lextables.cli.snakemake_command import absolute
 from lextables.cli.snakemake_command import papers as registered_papers
 from lextables.pipeline.errors import BadInput, did_you_mean
 from lextables.planning.project import Project, load
@@ -30,7 +31,7 @@ def target_lines(
         "data": data,
         # The models on this machine; for the sample, only those of the sample.
         "models": "sample" if data == "sample" else "available",
-        "mirror": [str(folder.expanduser().resolve()) for folder in mirrors],
+        "mirror": [str(absolute(folder)) for folder in mirrors],
     }
     project = load(ROOT, ROOT, {}, config)
     for paper in project.config.papers:
