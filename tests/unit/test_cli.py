@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import yaml
 from typer.main import get_command
@@ -20,6 +21,7 @@ from lextables.cli import app as command_line
 from lextables.cli import doctor
 from lextables.cli import snakemake_command as built
 from lextables.models import api
+from lextables.notebook import scoring
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.planner import SUBMITTED
 
@@ -151,11 +153,25 @@ def test_the_pipeline_reads_mirrors_and_contracts_with_blanks_and_commas(
             ["plan", "--job", "x", "--set", "seeds=[0"],
             r"seeds = '\[0' is not YAML; close",
         ),
+        (["compare", "acord", "A=a", "A=b", "B=c"], "the system 'A' appears twice"),
     ],
 )
 def test_a_bad_argument_gets_a_sentence(started, arguments, sentence):
     with pytest.raises(BadInput, match=sentence):
         started(*arguments)
+
+
+@pytest.mark.parametrize("file", ["none/scores.csv", "."])
+def test_scores_are_shown_if_their_file_cannot_be_written(monkeypatch, tmp_path, file):
+    columns = ["metric", "mode", "value", "low", "high", "n", "group"]
+    frame = pd.DataFrame([["F1", "paper", 0.5, 0.4, 0.6, 9, "all"]], columns=columns)
+    monkeypatch.setattr(scoring, "score", lambda *arguments: frame)
+    path = tmp_path / file
+    words = ["score", "acord", "a.csv", "--output", str(path)]
+    result = CliRunner().invoke(command_line.app, words)
+    assert "0.5000" in result.output
+    assert isinstance(result.exception, BadInput)
+    assert "; name a file in a folder that you can write" in str(result.exception)
 
 
 def test_a_command_without_snakemake_names_the_extra(monkeypatch):

@@ -3,7 +3,7 @@
 import os
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +15,9 @@ from lextables.cli.snakemake_command import (
     execute,
     listed,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -282,11 +285,9 @@ def score(
     from lextables.notebook.scoring import score as score_files
 
     scores = score_files(data_set, files, format, data.value, folder, partial)
-    if output:
-        scores.to_csv(output, index=False)
     shown = scores[scores["group"] == "all"]
     columns = ["metric", "mode", "value", "low", "high", "n"]
-    typer.echo(shown[columns].to_string(index=False, float_format="{:.4f}".format))
+    _show(shown[columns], scores, output)
 
 
 @app.command()
@@ -320,13 +321,34 @@ def compare(
         if not sign:
             what = f"{system} has no name"
             raise BadInput(what, where="command line", do="write NAME=FILE")
+        if name in named:
+            what = f"the system {name!r} appears twice"
+            do = "give each a name of its own, and seeds as NAME=FILE,FILE"
+            raise BadInput(what, where="command line", do=do)
         named[name] = paths.split(",")
     pairs = compare_files(data_set, named, format, data.value, folder, partial)
-    if output:
-        pairs.to_csv(output, index=False)
     columns = ["table", "measure", "one", "other", "difference", "low", "high"]
     columns += ["p", "adjusted", "units"]
-    typer.echo(pairs[columns].to_string(index=False, float_format="{:.4f}".format))
+    _show(pairs[columns], pairs, output)
+
+
+def _show(shown: "pd.DataFrame", written: "pd.DataFrame", output: Path | None) -> None:
+    """Print a frame, and write another to ``output``, if there is one, as csv.
+
+    The frame is printed first, because a file may not be writable: then it raises
+    `BadInput`.
+    """
+    from lextables.pipeline.errors import BadInput, plain_reason
+
+    typer.echo(shown.to_string(index=False, float_format="{:.4f}".format))
+    if output is None:
+        return
+    try:
+        written.to_csv(output, index=False)
+    except OSError as error:
+        what = f"cannot be written ({plain_reason(error, output.parent)})"
+        do = "name a file in a folder that you can write"
+        raise BadInput(what, where=str(output), do=do) from None
 
 
 def _names(targets: list[str]) -> list[str]:
