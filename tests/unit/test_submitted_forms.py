@@ -1047,6 +1047,13 @@ def test_ranks_that_agree_with_the_scores_are_read(taken, ranks, is_read):
             taken("retrieval", RUN.format(*ranks), "trec")
 
 
+def test_ranks_do_not_replace_scores(taken):
+    same = RUN.replace("1 3 x", "1 1 x")
+    with pytest.raises(BadInput, match="all hits have the score 1, although their ra"):
+        taken("retrieval", same.format(1, 1, 2, 1), "trec")
+    assert len(taken("retrieval", same.format(1, 1, 1, 1), "trec").rows) == 3
+
+
 # What a message says is done, and then the file is read
 ADVICE = [
     (

@@ -5,7 +5,7 @@ Documents are ordered by score; ties by id descending, as in trec_eval.
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote
@@ -33,6 +33,7 @@ from lextables.tasks.submitted import (
 TREC = ("query", "Q0", "document", "rank", "score", "tag")  # the fields of a line
 MARKS = ("Q0", "0")  # what the second field mostly is; the first is preferred
 AFTER_SECOND = 4  # number of fields after the second
+BEST_FIRST = "give the best document the highest score"
 _WORD = re.compile(r"\S+")
 
 
@@ -67,7 +68,8 @@ def predictions(
 
     Hits of other splits are skipped.  Raises `BadInput`, naming the line, for an
     unknown query or document, a repeated document, a score that is not finite, and
-    ranks that contradict the scores; and for a test query without a hit.
+    ranks that contradict the scores or differ although no scores do; and for a test
+    query without a hit.
     """
     collection = load(data, task)
     test = collection.of("test")
@@ -87,6 +89,7 @@ def predictions(
             raise repeated(what, place)
         hits[query][document] = (place, row)
     check_complete(test, hits, "test queries", file.name)
+    _check_scores(hits, file.name)
 
     ranking = {}
     for query, query_hits in hits.items():
@@ -101,6 +104,19 @@ def predictions(
     return Submitted(prediction_rows(ranking), skipped)
 
 
+def _check_scores(hits: Mapping[str, Hits], name: str) -> None:
+    """Raise `BadInput` if all hits of a file have one score, but different ranks.
+
+    As in trec_eval, ranks order no hits.
+    """
+    rows = [row for query_hits in hits.values() for _, row in query_hits.values()]
+    scores = {row.score for row in rows}
+    ranks = {row.rank for row in rows if isinstance(row, RankedHitRow)}
+    if len(scores) == 1 and len(ranks) > 1:
+        what = f"all hits have the score {scores.pop():g}, although their ranks differ"
+        raise BadInput(what, where=name, do=BEST_FIRST)
+
+
 def _check_ranks(query: str, hits: Iterable[tuple[str, RankedHitRow]]) -> None:
     """Raise `BadInput` if a hit has a better rank than one with a higher score."""
     ranked = sorted(hits, key=lambda hit: (hit[1].rank, -hit[1].score))
@@ -112,7 +128,7 @@ def _check_ranks(query: str, hits: Iterable[tuple[str, RankedHitRow]]) -> None:
         raise BadInput(
             f"{worse_rank} has the score {worse.score:g}, higher than {better_score}",
             where=place,
-            do="give the best document the highest score",
+            do=BEST_FIRST,
         )
 
 
