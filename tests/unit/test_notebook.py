@@ -30,7 +30,7 @@ from lextables import ROOT
 from lextables.cli import app
 from lextables.metrics import HIGH, LOW, STRICT
 from lextables.metrics.intervals import mean_interval
-from lextables.notebook import project, scoring
+from lextables.notebook import objects, project, scoring
 from lextables.pipeline.content import sha256_of
 from lextables.pipeline.errors import BadInput
 from lextables.tables import comparison
@@ -412,8 +412,56 @@ def test_spans_and_seeds_can_be_objects(folder, monkeypatch):
     frames = [pd.read_csv(file) for file in files]
     scores = lextables.score("acord", files)
     pd.testing.assert_frame_equal(lextables.score("acord", frames), scores)
-    with pytest.raises(BadInput, match="cannot be written as JSON"):
-        lextables.score("cuad", {"q": [np.ones(1)]})
+    seeds = [frame.to_dict("records") for frame in frames]
+    pd.testing.assert_frame_equal(lextables.score("acord", seeds), scores)
+    files = ["spans0.json", "spans1.json"]
+    spans = [json.loads(Path(file).read_text()) for file in files]
+    scores = lextables.score("cuad", files)
+    pd.testing.assert_frame_equal(lextables.score("cuad", spans), scores)
+
+
+def test_objects_are_compared_as_their_files(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    systems = {"A": "ranking0.csv", "B": ["ranking1.csv", "ranking2.csv"]}
+    pairs = lextables.compare("acord", systems)
+    frames = [pd.read_csv(file) for file in systems["B"]]
+    records = pd.read_csv(systems["A"]).to_dict("records")
+    compared = lextables.compare("acord", {"A": records, "B": frames})
+    pd.testing.assert_frame_equal(compared, pairs)
+
+
+def test_objects_keep_all_digits_ends_of_lines_and_missing_outputs(tmp_path):
+    small = np.array([1.2345678901234567e-09, 1 - 2**-53])
+    rows = [{"example_id": "e", "probabilities": small, "head_id": None}]
+    (file,) = objects.written(rows, tmp_path)
+    record = json.loads(file.read_text())
+    assert record == {**rows[0], "probabilities": small.tolist()}
+    nbest = {"q": [{"text": "a", "probability": np.float32(0.1)}]}
+    (file,) = objects.written(nbest, tmp_path)
+    assert json.loads(file.read_text())["q"][0]["probability"] == np.float32(0.1)
+    rows = [{"question_id": "q", "output": text} for text in ("a\rb", "", None)]
+    (file,) = objects.written(pd.DataFrame(rows), tmp_path)
+    assert [*map(json.loads, file.read_text().splitlines())] == rows
+
+
+@pytest.mark.parametrize(
+    ("predictions", "sentence"),
+    [
+        ({"q": {"d": 1.0}}, "but not one of n-best spans; give {question id: "),
+        ({"test-1": [0.5, 0.5]}, "but not one of n-best spans; give {question id: "),
+        ({"q": [{"text": object()}]}, "cannot be written ("),
+        ([{"question_id": "q", "output": "\ud83d"}], "cannot be written ("),
+        (
+            pd.DataFrame(
+                [["e", [1], [0]]], columns=["example_id", *["probabilities"] * 2]
+            ),
+            "cannot be written (a column appears twice); give plain text and numbers",
+        ),
+    ],
+)
+def test_objects_that_cannot_be_written_are_named(tmp_path, predictions, sentence):
+    with pytest.raises(BadInput, match=re.escape(sentence)):
+        objects.written(predictions, tmp_path)
 
 
 def test_a_part_of_the_predictions_is_scored_if_it_is_asked_for(folder, monkeypatch):

@@ -12,7 +12,7 @@ import pandas as pd
 from lextables.metrics import HIGH, LOW, STRICT
 from lextables.notebook.objects import Predictions, written
 from lextables.notebook.project import Data
-from lextables.notebook.runs import Files, ScoredRuns, scored_runs
+from lextables.notebook.runs import ScoredRuns, scored_runs
 from lextables.pipeline.errors import BadInput
 from lextables.tables import comparison
 from lextables.tasks.planner import SUBMITTED
@@ -35,7 +35,7 @@ def score(
 
     ``data_set`` is a data set or a paper.  ``predictions`` are a file, a frame or a
     list of records with the columns of a file, or {question id: n-best spans}; a list
-    of files or frames has one for each seed.  ``format`` is the format of files, by
+    of these has one for each seed.  ``format`` is the format of files, by
     default by their names (docs/predictions.md).  ``data`` and ``folder`` are those of
     `load`.  With ``partial`` only what all seeds predict is scored.  A row is a metric
     of a group (``all``, or a part of the test set):
@@ -50,15 +50,14 @@ def score(
     with the pipeline's sentence, for predictions that the pipeline does not accept, and
     as `load` does.
     """
-    with tempfile.TemporaryDirectory(prefix="lextables-") as objects:
-        systems = {ROW: written(predictions, Path(objects))}
-        with _scored(data_set, systems, format, data, folder, partial) as runs:
-            return _scores(runs)
+    systems = {ROW: predictions}
+    with _scored(data_set, systems, format, data, folder, partial) as runs:
+        return _scores(runs)
 
 
 def compare(
     name: str,
-    systems: Mapping[str, Files],
+    systems: Mapping[str, Predictions],
     format: str | None = None,
     data: Data = "release",
     folder: str | Path | None = None,
@@ -67,8 +66,8 @@ def compare(
     """Return the paired tests of submitted predictions, as the paper's tables have
     them.
 
-    ``systems`` are {name: a file, or a file for each seed}; the other arguments are
-    those of `score`.  With ``partial`` only what all systems predict is compared.  A
+    ``systems`` are {name: its predictions}; these and the other arguments are those of
+    `score`.  With ``partial`` only what all systems predict is compared.  A
     row is a pair of systems, the better one first, compared by a ``measure`` of a
     ``table``, in the table's unit (mostly per cent):
 
@@ -93,7 +92,7 @@ def compare(
 @contextlib.contextmanager
 def _scored(
     name: str,
-    systems: Mapping[str, Files],
+    systems: Mapping[str, Predictions],
     format: str | None,
     data: Data,
     folder: str | Path | None,
@@ -103,11 +102,15 @@ def _scored(
     names ``partial`` too.
     """
     try:
-        with (
-            WORKING_FOLDER,
-            scored_runs(name, systems, format, data, folder, partial) as runs,
-        ):
-            yield runs
+        with tempfile.TemporaryDirectory(prefix="lextables-") as objects:
+            files = {}
+            for number, (row, predictions) in enumerate(systems.items()):
+                files[row] = written(predictions, Path(objects, str(number)))
+            with (
+                WORKING_FOLDER,
+                scored_runs(name, files, format, data, folder, partial) as runs,
+            ):
+                yield runs
     except Incomplete as error:
         if partial:
             raise
