@@ -7,12 +7,14 @@ import json
 import pytest
 
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.files import read_json
+from lextables.pipeline.files import read_json, write_result
 from lextables.pipeline.run import (
     Run,
+    check_weights,
     chosen,
     counts_of,
     identity,
+    record_weights,
     recorded,
     recorded_all,
 )
@@ -84,6 +86,50 @@ def written(path, **record):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(record))
     return path
+
+
+@pytest.fixture
+def weights(tmp_path):
+    """Folder of the weights of a run, with its record beside it."""
+    folder = tmp_path / "seed0/weights"
+    folder.mkdir(parents=True)
+    (folder / "model.safetensors").write_bytes(bytes(range(100)))
+    record = tmp_path / "seed0/run.json"
+    with recorded(record, {"epochs": 1}):
+        pass
+    record_weights(record, folder)
+    # As Snakemake does when the job has ended.
+    (folder / ".snakemake_timestamp").touch()
+    return folder
+
+
+def test_weights_are_loaded_only_as_their_run_wrote_them(weights):
+    check_weights(weights)
+    assert read_json(weights.parent / "run.json")["settings"] == {"epochs": 1}
+    file = weights / "model.safetensors"
+    content = bytearray(file.read_bytes())
+    content[50] ^= 1
+    file.write_bytes(content)
+    sentence = (
+        "seed0/weights: the weights changed after their training; delete the fold"
+    )
+    with pytest.raises(BadInput, match=sentence):
+        check_weights(weights)
+
+
+@pytest.mark.parametrize("change", ["added", "removed"])
+def test_weights_with_other_files_are_not_loaded(weights, change):
+    if change == "added":
+        (weights / "adapter_config.json").write_text("{}")
+    else:
+        (weights / "model.safetensors").unlink()
+    with pytest.raises(BadInput, match="the weights changed"):
+        check_weights(weights)
+
+
+def test_weights_of_a_record_without_a_digest_are_loaded(weights):
+    write_result(weights.parent / "run.json", '{"settings": {}}')
+    check_weights(weights)
 
 
 def test_chosen_settings_are_read_from_the_record_of_the_choice(tmp_path):

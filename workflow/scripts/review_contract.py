@@ -14,7 +14,7 @@ from lextables.pipeline.dataset import read
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import read_json
 from lextables.pipeline.job import job
-from lextables.pipeline.run import RunSettings
+from lextables.pipeline.run import RunSettings, check_weights
 from lextables.registry.paper import Review
 from lextables.review import marks, page, prediction
 from lextables.review.contract_text import read_contract
@@ -33,6 +33,8 @@ with job(snakemake.log[0]) as log:
     record = read_json(run / "run.json", RunSettings)
     settings = record["settings"]
     names = [row["category"] for row in read(categories)]
+    if params.weights:
+        check_weights(params.weights)
     notes = contract.notes
     if settings.get("kind") == LINEAR:
         prediction.read_with_linear_model(

@@ -13,7 +13,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.files import read_record, write_result
+from lextables.pipeline.files import SNAKEMAKE_MARK, read_record, write_result
 
 
 class _Fetched(BaseModel):
@@ -87,12 +87,14 @@ def folder_content(path: str | Path) -> str:
     """Return ``sha256:…`` over the names and digests of all files below a rule's output
     folder.
 
-    Unlike `Contents.folder` it caches nothing and includes hidden files.
+    Unlike `Contents.folder` it caches nothing and includes hidden files, except the one
+    that Snakemake adds after the job.
     """
-    files = sorted(file for file in Path(path).rglob("*") if file.is_file())
-    return _together(
-        {file.relative_to(path).as_posix(): _digest(file) for file in files}
-    )
+    digests = {}
+    for file in Path(path).rglob("*"):
+        if file.is_file() and file.name != SNAKEMAKE_MARK:
+            digests[file.relative_to(path).as_posix()] = _digest(file)
+    return _together(digests)
 
 
 def sha256_of(path: str | Path) -> str:

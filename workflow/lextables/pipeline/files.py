@@ -147,6 +147,7 @@ def typed(kind: Any, value: Any, where: str = "", do: str = RESTORE) -> Any:
 
 # Files of the results
 
+SNAKEMAKE_MARK = ".snakemake_timestamp"  # file that it adds to folders of results
 DOUBTED = ".doubted"  # follows the name of a download that a job could not read
 
 
@@ -221,7 +222,7 @@ def _rebuild(path: Path) -> str:
     only made again if the whole folder is deleted.
     """
     for folder in path.parents:
-        if (folder / ".snakemake_timestamp").is_file():
+        if (folder / SNAKEMAKE_MARK).is_file():
             return f"delete the folder {folder}, and repeat the command"
     return "delete it, and repeat the command"
 

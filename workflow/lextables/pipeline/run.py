@@ -21,7 +21,9 @@ import pyarrow as pa
 from pydantic import BaseModel
 from threadpoolctl import threadpool_info
 
+from lextables.pipeline.content import folder_content
 from lextables.pipeline.dataset import Column, Table
+from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject, read_json, write_result
 from lextables.pipeline.version import made_by
 
@@ -77,6 +79,12 @@ class Record(RunSettings):
     device: str
     seconds: float
     libraries: dict[str, str]
+
+
+class Trained(BaseModel):
+    """The record of a run that wrote weights."""
+
+    weights_content: str = ""
 
 
 class Choice(BaseModel):
@@ -166,6 +174,25 @@ def noted(name: str, add: Callable[[Any], Any]) -> None:
 def note_once(note: str) -> None:
     """Add a clause to the notes of the job's runs, which their tables show."""
     noted("notes", lambda before: [*dict.fromkeys([*(before or []), note])])
+
+
+def record_weights(path: str | Path, weights: str | Path) -> None:
+    """Add the digest of the weights that a run wrote to its record at ``path``."""
+    record = read_json(path, Record)
+    record["weights_content"] = folder_content(weights)
+    write_result(path, json.dumps(record, indent=2, sort_keys=True) + "\n")
+
+
+def check_weights(weights: str | Path) -> None:
+    """Raise `BadInput` for the weights of a run that are not those that it wrote."""
+    folder = Path(weights).parent
+    written = read_json(folder / "run.json", Trained).get("weights_content")
+    if written and written != folder_content(weights):
+        raise BadInput(
+            "the weights changed after their training",
+            where=str(weights),
+            do=f"delete the folder {folder}, and repeat the command, which trains again",
+        )
 
 
 def counts_of(census: str | Path) -> JsonObject:

@@ -12,7 +12,13 @@ from typing import Any, Literal
 
 from lextables.pipeline.content import folder_content
 from lextables.pipeline.files import JsonObject
-from lextables.pipeline.run import chosen, counts_of, identity
+from lextables.pipeline.run import (
+    check_weights,
+    chosen,
+    counts_of,
+    identity,
+    record_weights,
+)
 
 
 @dataclass(frozen=True)
@@ -60,6 +66,16 @@ class Job:
         """The only file that the job writes in this role."""
         (path,) = self.outputs[role]
         return path
+
+    def check_weights(self) -> None:
+        """Raise `BadInput` for weights of other runs that are not those they wrote."""
+        for folder in self.inputs.get("weights", ()):
+            check_weights(folder)
+
+    def record_weights(self) -> None:
+        """Add the digest of the weights that the job wrote, if any, to its record."""
+        if "weights" in self.outputs:
+            record_weights(self.output("record"), self.output("weights"))
 
     @property
     def choice(self) -> JsonObject:
