@@ -366,6 +366,67 @@ def test_a_cut_prompt_is_refused_by_the_servers_own_count(tokens, model, tmp_pat
     assert texts(served, LONG) == ["B"]
 
 
+def reading(most):
+    """Answer as a server that reads ``most`` tokens of a prompt, about one a word, and
+    drops the others.
+    """
+
+    def answer(handler, path, asked):
+        words = sum(len(turn["content"].split()) for turn in asked["messages"])
+        usage = {"prompt_tokens": min(round(1.3 * words), most)}
+        reply(handler, 200, chat("A") | {"usage": usage})
+
+    return answer
+
+
+def prompts(*lengths):
+    """Requests whose prompts have so many words."""
+    return [
+        Request((Message("user", f"{number} " + "word " * (length - 1)),), 16)
+        for number, length in enumerate(lengths)
+    ]
+
+
+# Each has more tokens than 4,096, and fewer words.
+LONG_PROMPTS = prompts(3300, 3500, 3700, 1000)
+
+
+def test_a_server_that_reads_as_many_tokens_of_several_long_prompts_cuts_them(
+    model, tmp_path
+):
+    served, _ = model(in_turn(*[reading(4096)] * 4, reading(10_000)))
+    sentence = "read 4,096 tokens of 3 prompts of different lengths, so it cuts prompts"
+    with pytest.raises(BadInput, match=sentence):
+        served.write(LONG_PROMPTS)
+    # Only the answer to the complete prompt is kept.
+    assert len(stored(tmp_path)) == 1
+    # After the server's context length was raised.
+    raised, server = model(reading(10_000))
+    assert texts(raised, *LONG_PROMPTS) == ["A"] * 4
+    assert len(server.asked) == 4
+
+
+def test_questions_with_options_about_cut_prompts_are_no_answers(model):
+    served, _ = model(reading(4096))
+    choices = [Choice(request.prompt, ("A", "B")) for request in LONG_PROMPTS]
+    with pytest.raises(BadInput, match="so it cuts prompts"):
+        served.weigh(choices)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "most"),
+    [
+        ((3300, 3700, 1000), 4096),  # two may have equal numbers by chance
+        ((3300, 3310, 3320, 1000), 4290),  # as long as each other
+        ((1000, 1100, 1300), 4096),
+    ],
+)
+def test_long_prompts_that_are_read_completely_are_answered(lengths, most, model):
+    served, _ = model(reading(most))
+    requests = prompts(*lengths)
+    assert texts(served, *requests) == ["A"] * len(requests)
+
+
 @pytest.mark.parametrize(
     "usage",
     [

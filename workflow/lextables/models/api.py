@@ -280,6 +280,10 @@ class Api:
         """
         return self._used(self._cache.get(self._question(call), check))
 
+    def forget(self, call: Call) -> None:
+        """Delete the cached answer to a call."""
+        self._cache.path(self._question(call)).unlink(missing_ok=True)
+
     def ask(self, call: Call, check: Callable[[Any], object]) -> Any:
         """Return the server's JSON answer, from the cache if possible.
 

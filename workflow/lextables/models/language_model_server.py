@@ -56,6 +56,13 @@ TOLERANCE = 1e-3
 REASONING_TOKENS = 8192
 # Tokens; no server cuts prompts to fewer.
 SHORTEST_CONTEXT = 64
+# A server cuts prompts if it reads the same number of tokens of so many long ones, and
+# the estimates of their tokens differ by more than this factor.
+CUT_PROMPTS = 3
+CUT_FACTOR = 1.1
+MORE_CONTEXT = (
+    "raise the context length of the server (num_ctx of Ollama), or use shorter texts"
+)
 # Fields of a message, and kinds of its parts, with such a name hold reasoning.
 REASONING = re.compile("reason|think")
 # The finish_reason of an answer that reached the maximum number of tokens.
@@ -90,7 +97,12 @@ class ServerLanguageModel:
         self._top = 0
         # Whether reasoning used all tokens of an answer: then requests ask for more.
         self._reasons = False
-        self._lock = threading.Lock()  # of `_top`; `Api.ask_all` asks in threads
+        # The most tokens that the server read of a prompt, and the calls of the prompts
+        # of which it read so many.
+        self._most_read = 0
+        self._longest: dict[Prompt, list[Call]] = {}
+        # Of `_top` and the longest prompts; `Api.ask_all` asks in threads.
+        self._lock = threading.Lock()
 
     def tokens(self, prompt: Prompt) -> int:
         """Return an estimate of the number of tokens that tends to be too high.
@@ -115,12 +127,16 @@ class ServerLanguageModel:
         reports any.
         """
         asks = [partial(self._weighed, choice) for choice in choices]
-        return self._api.ask_all(asks, "questions")
+        weighed = self._api.ask_all(asks, "questions")
+        self._check_not_cut()
+        return weighed
 
     def write(self, requests: Sequence[Request]) -> list[Written]:
         """Return the generated text for each request."""
         asks = [partial(self._written, request) for request in requests]
-        return self._api.ask_all(asks, "texts")
+        texts = self._api.ask_all(asks, "texts")
+        self._check_not_cut()
+        return texts
 
     def _call(self, prompt: Prompt, more: str, **options: Any) -> Call:
         """Return the call that continues ``prompt`` and the text ``more`` (empty with
@@ -167,11 +183,39 @@ class ServerLanguageModel:
         answer this prompt.
         """
         try:
-            return self._api.ask(call, partial(self._check, prompt))
+            answer = self._api.ask(call, partial(self._check, prompt))
         except Refused as error:
             if is_filtered(error.reason):
                 return {"choices": []}
             raise
+        self._note_read(call, prompt, answer)
+        return answer
+
+    def _note_read(self, call: Call, prompt: Prompt, answer: JsonObject) -> None:
+        """Remember a call if the server read of no prompt more tokens than of this."""
+        read = tokens_read(answer) or 0
+        with self._lock:
+            if read > self._most_read:
+                self._most_read = read
+                self._longest = {}
+            if read and read == self._most_read:
+                self._longest.setdefault(prompt, []).append(call)
+
+    def _check_not_cut(self) -> None:
+        """Raise `BadInput` if the server cuts prompts without saying so.
+
+        Then it reads as many tokens of each long prompt as its context has.  Cached
+        answers to these prompts are deleted, because they are about parts of them.
+        """
+        lengths = [self.tokens(prompt) for prompt in self._longest]
+        if len(lengths) < CUT_PROMPTS or max(lengths) <= CUT_FACTOR * min(lengths):
+            return
+        for calls in self._longest.values():
+            for call in calls:
+                self._api.forget(call)
+        read = f"{self._most_read:,} tokens of {len(lengths)} prompts"
+        what = f"the server read {read} of different lengths, so it cuts prompts"
+        raise BadInput(what, where=f"{self.name} at {self.device}", do=MORE_CONTEXT)
 
     def _check(self, prompt: Prompt, answer: JsonObject) -> None:
         """Raise an error unless an answer has a text and valid probabilities, if it has
@@ -185,8 +229,8 @@ class ServerLanguageModel:
         fewest = self.fewest_tokens(prompt)
         if read is not None and read < fewest:
             what = f"the server read {read:,} tokens of a prompt of {fewest:,} words"
-            do = "raise the context length of the server (num_ctx of Ollama), or use shorter texts"
-            raise BadInput(what, where=f"{self.name} at {self.device}", do=do)
+            where = f"{self.name} at {self.device}"
+            raise BadInput(what, where=where, do=MORE_CONTEXT)
 
     def _weighed(self, choice: Choice) -> Weighed:
         """Return the log-probabilities of a choice by exploring the tree of answers."""
@@ -251,6 +295,7 @@ class ServerLanguageModel:
         for call in calls:
             answer = self._api.cached(call, partial(self._check, prompt))
             if answer is not None:
+                self._note_read(call, prompt, answer)
                 return call, answer
         for number in range(self._top, len(TOPS)):
             try:
