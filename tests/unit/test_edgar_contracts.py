@@ -254,6 +254,18 @@ def test_a_quarter_without_an_index_raises(tmp_path):
         collect(QUARTER, client(server, tmp_path), tmp_path / "q.parquet")
 
 
+@pytest.mark.parametrize("day", ["2019-12-31", "2020-04-01"])
+def test_the_index_of_another_quarter_raises(day, tmp_path):
+    accession = "0000000007-20-000001"
+    page = submission(accession, document("EX-10", 2, "LEASE\n\nRent."))
+    sentence = f"filings of {day} to {day}, none of 2020-QTR1; check edgar_base"
+    with (
+        serving(quarter_of((accession, "8-K", day, page)), 1000) as server,
+        pytest.raises(BadInput, match=sentence),
+    ):
+        collect(QUARTER, client(server, tmp_path), tmp_path / "q.parquet")
+
+
 def test_a_killed_run_continues_and_fetches_no_page_twice(tmp_path):
     pages = small_quarter(2020, 1, 30)
     with serving(pages, 10_000) as server:
@@ -363,7 +375,7 @@ def test_a_page_that_is_not_an_index_is_rejected():
         read_index(b"Form Type   Company Name\n")
 
 
-def test_quarters_are_parsed_with_their_path_and_last_day():
+def test_quarters_are_parsed_with_their_path_and_days():
     assert quarter("2020-QTR1", date(2020, 4, 1)) == Quarter(2020, 1)
     assert Quarter(2020, 1).path == "edgar/full-index/2020/QTR1/master.idx"
     assert [Quarter(2020, n).last_day.isoformat()[5:] for n in (1, 2, 3, 4)] == [
@@ -371,6 +383,12 @@ def test_quarters_are_parsed_with_their_path_and_last_day():
         "06-30",
         "09-30",
         "12-31",
+    ]
+    assert [Quarter(2020, n).first_day.isoformat()[5:] for n in (1, 2, 3, 4)] == [
+        "01-01",
+        "04-01",
+        "07-01",
+        "10-01",
     ]
 
 

@@ -166,6 +166,19 @@ def test_drop_deletes_files_with_a_reason_and_keeps_other_files():
     assert (not_run.drop("results"), not_run.reasons("results")) == (set(), [])
 
 
+@pytest.mark.parametrize("moved", ["runs", "runs/acord"])
+def test_reasons_in_a_folder_on_another_disk_are_deleted(moved, tmp_path):
+    """A link stands for the folder that was moved there."""
+    not_run.leave(MADE, WHY)
+    disk = tmp_path / "disk"
+    place = Path("results", moved)
+    place.rename(disk)
+    place.symlink_to(disk)
+    assert not_run.reasons("results") == [WHY]
+    assert RUN.removeprefix("results/") in not_run.drop("results")
+    assert [path for path in disk.rglob("*") if path.is_file()] == []
+
+
 def test_a_table_shows_the_reason_and_the_conditions_that_ran():
     seeds = [f"runs/acord/train/bert/p100/seed{seed}" for seed in range(2)]
     small = "runs/acord/train/bert/p10/seed0"

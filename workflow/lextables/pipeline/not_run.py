@@ -11,6 +11,7 @@ import json
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from glob import glob
 from pathlib import Path
 
 from lextables.pipeline.atomic import write_text
@@ -104,7 +105,10 @@ def drop(results: str | Path) -> set[str]:
 def _files_with_reason(results: Path) -> Iterator[tuple[Path, str]]:
     """Yield each file with a reason below ``results``, and the reason."""
     for place in PLACES:
-        for path in sorted((results / place).rglob("*")):
+        folder = results / place
+        # A folder may be a link to another disk; `Path.glob` does not follow links.
+        names = glob("**", root_dir=folder, recursive=True, include_hidden=True)  # noqa: PTH207
+        for path in sorted(folder / name for name in names):
             with suppress(OSError):
                 if path.is_dir() or path.stat().st_size > _BYTES:
                     continue

@@ -10,7 +10,7 @@ import hashlib
 import logging
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from pathlib import Path
@@ -35,6 +35,7 @@ from lextables.pipeline.files import JsonObject
 from lextables.sources.records import whole_number
 
 SHOWN = 20  # errors of a kind that are listed in the report
+OTHER_PAGE = "check edgar_base, and remove the cached page"
 
 _HEADER = "CIK|Company Name|Form Type|Date Filed|File"
 _SUBMISSION = re.compile(r"edgar/data/\d{1,10}/(\d{10}-\d{2}-\d{6})\.txt")
@@ -152,6 +153,11 @@ class Quarter:
         return f"edgar/full-index/{self.year}/QTR{self.number}/master.idx"
 
     @property
+    def first_day(self) -> date:
+        """The quarter's first day."""
+        return date(self.year, self.number * 3 - 2, 1)
+
+    @property
     def last_day(self) -> date:
         """The quarter's last day."""
         after = date(self.year + self.number // 4, self.number % 4 * 3 + 1, 1)
@@ -223,9 +229,16 @@ def filings(
             by_accession[filing.accession] = _merged(other, filing)
     if not started:
         what = "the page is not an index of EDGAR"
-        do = "check edgar_base, and remove the cached page"
-        raise BadInput(what, where=where, do=do)
+        raise BadInput(what, where=where, do=OTHER_PAGE)
     return sorted(by_accession.values())
+
+
+def _check_days(chosen: Sequence[Filing], quarter: Quarter, where: str) -> None:
+    """Raise `BadInput` if the filings of an index are all of other quarters."""
+    days = [filing.date_filed for filing in chosen]
+    if days and not any(quarter.first_day <= day <= quarter.last_day for day in days):
+        what = f"the index has filings of {min(days)} to {max(days)}, none of {quarter}"
+        raise BadInput(what, where=where, do=OTHER_PAGE)
 
 
 def _filing(line: str) -> Filing | None:
@@ -275,6 +288,7 @@ def collect(
     except Gone:
         what = f"EDGAR has no index of {quarter}"
         raise BadInput(what, where=address, do="choose another quarter") from None
+    _check_days(chosen, quarter, address)
     _announce(quarter, chosen, pages)
     characters = 0
 
