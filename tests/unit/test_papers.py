@@ -95,6 +95,12 @@ PAPER = {
 }
 
 
+BI_ENCODER = {
+    "row": "Tuned",
+    "model": "all-minilm-l6-v2",
+    "kind": "bi-encoder",
+    "documents": 7,
+}
 REVIEW = {"of": "leases", "data": "Leases", "models": ["linear"], "minimum": 0.1}
 RENT = {"title": "Money", "categories": ["Rent"]}
 
@@ -148,6 +154,15 @@ def test_a_paper_has_the_base_class_unless_its_package_adds_keys(paper):
         (
             {"tasks": {"clauses": PAPER["tasks"]["clauses"] | {"metrics": ["MAP"]}}},
             "clauses.metrics: the metric 'MAP' has no cutoff;",
+        ),
+        (
+            {
+                "tasks": {
+                    "clauses": PAPER["tasks"]["clauses"]
+                    | {"grids": {"small": GRID}, "finetuned": {"tuned": BI_ENCODER}}
+                }
+            },
+            "finetuned.tuned: batch_size of the grid small is",
         ),
         (
             {"tables": {"table1": {"title": "A", "where": "B", "beside": ["maud"]}}},

@@ -298,6 +298,17 @@ def test_batches_alternate_the_gains_of_each_query():
     ]
 
 
+@pytest.mark.parametrize("kind", TUNINGS)
+@pytest.mark.parametrize("judged", [{}, {"cap": {"a": 0}, "term": {"b": 3}}])
+def test_a_training_without_a_relevant_document_raises(
+    kind, judged, settings, tmp_path
+):
+    without = replace(COLLECTION, judged=judged)
+    sentence = "split train: no training query has a relevant document; add judgements"
+    with pytest.raises(BadInput, match=sentence):
+        train(kind, settings, tmp_path, without)
+
+
 def test_training_improves_the_ranking(settings, tmp_path):
     train(
         "bi-encoder",

@@ -383,6 +383,13 @@ REJECTIONS = [
         {"error": {"code": "context_length_exceeded", "message": "8192 tokens"}},
         "finds the request too long",
     ),
+    (
+        400,
+        {"error": {"message": "the request exceeds the available context size"}},
+        "finds the request too long",
+    ),
+    (400, {"message": "prompt is too long: 9000 tokens"}, "finds the request too long"),
+    (400, {"message": "the name is too long"}, "rejects the request"),
     (302, b"", "redirects the request"),
     (308, b"", "redirects the request"),
     (451, {"error": {"message": "for legal reasons"}}, "for legal reasons"),

@@ -35,6 +35,12 @@ _FILTERED = re.compile(
     r"|sensitive|usage (?:policy|policies|guidelines)|data.?inspection|content exists risk|responsible.?ai",
     re.IGNORECASE,
 )
+# Reasons of servers for which a prompt has too many tokens.
+_TOO_LONG = re.compile(
+    r"context.{0,30}(?:length|size|window)|(?:length|size|window).{0,30}context"
+    r"|(?:prompt|input|request)\b.{0,30}too (?:long|large)|too many (?:input )?tokens",
+    re.IGNORECASE,
+)
 # Words of a finish_reason of an answer that is not complete.
 _FAILED = re.compile(
     r"error|abort|cancel|insufficient|timeout|unavailable", re.IGNORECASE
@@ -111,6 +117,11 @@ def is_filtered(reason: str) -> bool:
     content.
     """
     return bool(_FILTERED.search(reason))
+
+
+def is_too_long(reason: str) -> bool:
+    """Whether a server's reason says that the prompt has too many tokens."""
+    return bool(_TOO_LONG.search(reason))
 
 
 def reason_of(error: Any, depth: int = _DEEPEST) -> str:

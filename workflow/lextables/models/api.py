@@ -27,6 +27,7 @@ from lextables.models import spending
 from lextables.models.accepted_requests import (
     error_status,
     in_words,
+    is_too_long,
     reason_of,
     refused_part,
     without_part,
@@ -449,7 +450,7 @@ class Api:
         what, do = _REJECTIONS.get(status, _OTHER_REJECTION)
         if _NO_MONEY in reason:
             what, do = _UNPAID
-        elif "context" in reason and "length" in reason:
+        elif is_too_long(whole_reason):
             what, do = _TOO_LONG
         return Refused(
             whole_reason,

@@ -362,6 +362,22 @@ class RetrievalTask(Task):
                 raise ValueError(f"retrievers.{key}: {fault}")
         return self
 
+    @model_validator(mode="after")
+    def _batches_of_whole_queries(self) -> Self:
+        """Raise `ValueError` if a batch of a bi-encoder would cut a query's
+        documents.
+        """
+        for key, model in self.finetuned.items():
+            if model.kind != "bi-encoder":
+                continue
+            for name, grid in {**self.grids, **model.grids}.items():
+                if grid.batch_size % model.documents:
+                    raise ValueError(
+                        f"finetuned.{key}: batch_size of the grid {name} is "
+                        f"{grid.batch_size}, not a multiple of documents, {model.documents}"
+                    )
+        return self
+
     def _fault_of_fusion(self, fusion: Retriever, tuned: Set[str]) -> str:
         """What is wrong with the systems of a fusion; empty if nothing is."""
         if not fusion.of:

@@ -22,6 +22,7 @@ from lextables.models.checkpoints import work_folder
 from lextables.models.in_parts import random_state, set_random_state
 from lextables.pipeline.atomic import replacing_folder
 from lextables.pipeline.dataset import read, write
+from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
 from lextables.pipeline.finite import NotFinite
 from lextables.tasks.retrieval.collection import TRIED, Collection, Pair, TextPair
@@ -159,6 +160,18 @@ def train(run: Training, output: str) -> Record:
     return record
 
 
+def _check_gains(collection: Collection) -> None:
+    """Raise `BadInput` if no training query has a relevant document."""
+    for query in collection.of("training"):
+        if any(collection.judged.get(query, {}).values()):
+            return
+    raise BadInput(
+        "no training query has a relevant document",
+        where=f"the judgements of the split {collection.task['training']}",
+        do="add judgements above 0, or name another split for training",
+    )
+
+
 def save(model: Any, folder: str | Path) -> None:
     """Write a model of sentence-transformers to ``folder`` as safetensors and JSON,
     atomically.
@@ -173,6 +186,7 @@ def _train(
     """Return the trained model and the record; ``visit`` gets the model at each number
     of updates.
     """
+    _check_gains(run.collection)
     model = run.tuning.load(run.settings, run.device, run.seed)
 
     def visit_unchanged(updates: int) -> None:
