@@ -176,6 +176,8 @@ def test_ranks_do_not_replace_scores(taken):
     with pytest.raises(BadInput, match="all hits have the score 1, although their ra"):
         taken("retrieval", same.format(1, 1, 2, 1), "trec")
     assert len(taken("retrieval", same.format(1, 1, 1, 1), "trec").rows) == 3
+    # These ranks have the order of ties, by descending document.
+    assert len(taken("retrieval", same.format(2, 1, 1, 1), "trec").rows) == 3
 
 
 # What a message says is done, and then the file is read

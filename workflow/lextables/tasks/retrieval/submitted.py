@@ -105,14 +105,21 @@ def predictions(
 
 
 def _check_scores(hits: Mapping[str, Hits], name: str) -> None:
-    """Raise `BadInput` if all hits of a file have one score, but different ranks.
+    """Raise `BadInput` if all hits of a file have one score, and its ranks have another
+    order than that of ties, by descending document id.
 
     As in trec_eval, ranks order no hits.
     """
-    rows = [row for query_hits in hits.values() for _, row in query_hits.values()]
-    scores = {row.score for row in rows}
-    ranks = {row.rank for row in rows if isinstance(row, RankedHitRow)}
-    if len(scores) == 1 and len(ranks) > 1:
+    scores = set()
+    are_in_order = True
+    for query_hits in hits.values():
+        ranks = []
+        for _, (_, row) in sorted(query_hits.items(), reverse=True):
+            scores.add(row.score)
+            if isinstance(row, RankedHitRow):
+                ranks.append(row.rank)
+        are_in_order = are_in_order and ranks == sorted(ranks)
+    if len(scores) == 1 and not are_in_order:
         what = f"all hits have the score {scores.pop():g}, although their ranks differ"
         raise BadInput(what, where=name, do=BEST_FIRST)
 
