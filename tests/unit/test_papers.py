@@ -284,6 +284,24 @@ def test_models_and_grids_that_a_plan_needs_must_exist(tmp_path, path, value, se
     assert str(error.value).startswith(sentence)
 
 
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        (
+            [{"retreiver": "BM25"}],
+            "tables.table5.rows: no row of clauses has the field 'retreiver'; did you mean",
+        ),
+        ([{}, {"zzz": 1}], "no row of clauses has the field 'zzz'; use additional, "),
+    ],
+)
+def test_tables_select_rows_by_fields_that_rows_have(tmp_path, rows, sentence):
+    paper = packages.load(
+        written(tmp_path, with_value(PAPER, "tables.table5.rows", rows))
+    )
+    with pytest.raises(BadInput, match=re.escape(sentence)):
+        laid_out(paper)
+
+
 def table(name="table1", **values):
     return {"tables": {name: {"title": "A", "where": "B"} | values}}
 

@@ -5,6 +5,7 @@ are not available.
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -19,7 +20,16 @@ from lextables.sources.entries import Registry, SourceFile, resolve
 from lextables.sources.fetch import manual_download, mirror_file
 from lextables.tasks.answers.planner import AnswersPlanner
 from lextables.tasks.classification.planner import ClassificationPlanner
-from lextables.tasks.planner import TRAIN, Context, Plan, Planner, Row, Spec, shown
+from lextables.tasks.planner import (
+    ROW_FIELDS,
+    TRAIN,
+    Context,
+    Plan,
+    Planner,
+    Row,
+    Spec,
+    shown,
+)
 from lextables.tasks.retrieval.planner import RetrievalPlanner
 from lextables.tasks.spans.planner import SpanPlanner
 
@@ -55,6 +65,7 @@ def plan(
     rows: dict[str, list[Row]] = {}
     for name, planner in planners.items():
         rows[name] = [*planner.rows(), *planner.submitted_rows()]
+        _check_fields(name, rows[name], paper.tables)
         if context.config.rehearsal:
             rows[name] = [row for row in rows[name] if not row.additional]
     # All runs, without those that only excluded rows need.
@@ -218,6 +229,25 @@ def _exclude(rows: Iterable[Row], reasons: Mapping[str, str]) -> Iterator[Row]:
             yield row
         elif not row.additional:
             yield replace(row, runs={}, reason=reasons[row.row])
+
+
+def _check_fields(
+    data_set: str, rows: Iterable[Row], tables: Mapping[str, TableEntry]
+) -> None:
+    """Raise `BadInput` for a field by which a table selects rows, and that no row of
+    the data set has.
+    """
+    fields = {*ROW_FIELDS}
+    for row in rows:
+        fields.update(row.about)
+    for name, table in tables.items():
+        if table.of != data_set:
+            continue
+        for field in chain.from_iterable(table.rows):
+            if field not in fields:
+                do = did_you_mean(field, fields) or f"use {', '.join(sorted(fields))}"
+                what = f"no row of {data_set} has the field {field!r}"
+                raise BadInput(what, where=f"tables.{name}.rows", do=do)
 
 
 def _table_rows(
