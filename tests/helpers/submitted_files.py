@@ -16,6 +16,7 @@ from lextables.tasks.retrieval import submitted as retrieval
 from lextables.tasks.spans import submitted as spans
 from lextables.tasks.submitted import File, text_of
 
+# Of each task: its settings, and {item of its data set: where it belongs}.
 RETRIEVAL = {
     "names": {
         "documents": "documents",
@@ -33,10 +34,12 @@ QUESTIONS = {"c__Parties": "test", "c__Rent": "test", "o__Rent": "train"}
 HEADS = {"h1": ["No", "Yes"], "h2": ["a, b", "c", "d"]}
 EXAMPLES = {"e1": ("test", "h1"), "e2": ("test", "h2"), "e3": ("train", "h1")}
 CLASSES = {"test": ["test"], "loss": "cross_entropy", "multi_label": False, "heads": []}
+# Complete files of predictions: rankings, outputs, and probabilities of answers.
 TREC = "as is Q0 d1 1 2.5 mine\nas is Q0 d2 2 1e-1 mine\ncap Q0 d3 1 -7 mine\n"
-CSV = "query_id,document_id,score\n"
+CSV = "query_id,document_id,score\n"  # only the names of the columns
 WRITTEN = 'question_id,output\nc__Rent,\nc__Parties,"Ada Quill,\n“of” Leeds."\n'
 LONG = 'example_id,answer,probability\ne2,"a, b",0.5\ne1,Yes,.75\ne2,c,0.5\ne1,No,0.25\ne2,d,0\n'
+# {question about policies: equal probabilities of its options}
 EVEN = {
     question: [1 / len(options)] * len(options)
     for question, (_, _, options) in POLICY_QUESTIONS.items()
@@ -44,9 +47,11 @@ EVEN = {
 
 
 def span(text, probability=0.5, **more):
+    """Return a prediction as in `NBEST`; ``more`` are other fields."""
     return {"text": text, "probability": probability} | more
 
 
+# A complete file of spans: {question: its predictions}.
 NBEST = {
     "c__Parties": [
         span("Ada Quill,", 0.6, start_logit=2, end_logit=-1.5),
@@ -59,38 +64,41 @@ NBEST = {
 
 
 def with_rent(*entries):
+    """Return `NBEST` as JSON, with ``entries`` as the predictions for ``c__Rent``."""
     return json.dumps(NBEST | {"c__Rent": list(entries)})
 
 
-def line(**record):
-    return json.dumps(
-        {"example_id": "e1", "probabilities": {"No": 0.5, "Yes": 0.5}} | record
-    )
+def line(**changes):
+    """Return a JSON line that classifies the example ``e1``; ``changes`` are fields."""
+    record = {"example_id": "e1", "probabilities": {"No": 0.5, "Yes": 0.5}}
+    return json.dumps(record | changes)
 
 
 def lines(document="d00", **changes):
-    return "\n".join(
-        json.dumps(
-            {
-                "document_id": document,
-                "question_id": question,
-                "probabilities": probabilities,
-            }
-        )
-        for question, probabilities in (EVEN | changes).items()
-        if probabilities is not None
-    )
+    """Return JSON lines that answer each question about a document.
+
+    Probabilities are those of `EVEN`; ``changes`` are {question: other ones, or None to
+    leave it out}.
+    """
+    records = []
+    for question, probabilities in (EVEN | changes).items():
+        if probabilities is not None:
+            record = {"document_id": document, "question_id": question}
+            records.append(record | {"probabilities": probabilities})
+    return "\n".join(map(json.dumps, records))
 
 
 def plain(submitted):
+    """Return the rows of a file as tuples of their values."""
     return [tuple(row.values()) for row in submitted.rows]
 
 
 def reader(folder, policies):
-    """Return a function that reads a file of predictions for a task.
+    """Return a function that reads a file of predictions for a task, named `mine`.
 
-    The tables of the tasks are written into ``folder``, those of answers into
-    ``policies``.
+    It takes the task, the content of the file (text or bytes), its form, and changes of
+    the task's settings.  The tables of the tasks are written into ``folder``, those of
+    answers into ``policies``.
     """
     tables = {
         "documents": [{"document_id": name, "text": name} for name in DOCUMENTS],
@@ -123,10 +131,19 @@ def reader(folder, policies):
         "chosen": {("d01", "SOLD"): [[]]},
     }
     answer_files = write_policies(policies, policy_rows(**wanted))
+
+    def paths(*names):
+        return [folder / f"{name}.parquet" for name in names]
+
+    # {task: (module that reads its predictions, its tables, its settings)}
     tasks = {
-        "retrieval": (retrieval, ("documents", "queries", "judgements"), RETRIEVAL),
-        "spans": (spans, ("contracts", "questions"), SPANS),
-        "classification": (classification, ("examples", "heads"), CLASSES),
+        "retrieval": (
+            retrieval,
+            paths("documents", "queries", "judgements"),
+            RETRIEVAL,
+        ),
+        "spans": (spans, paths("contracts", "questions"), SPANS),
+        "classification": (classification, paths("examples", "heads"), CLASSES),
         "answers": (
             answers,
             [answer_files[name] for name in ANSWERED_FROM],
@@ -134,16 +151,10 @@ def reader(folder, policies):
         ),
     }
 
-    def take(task, content, form, **changes):
-        reader, files, settings = tasks[task]
+    def read_for(task, content, form, **changes):
+        module, files, settings = tasks[task]
         data = content if isinstance(content, bytes) else content.encode()
-        paths = (
-            files
-            if task == "answers"
-            else [folder / f"{name}.parquet" for name in files]
-        )
-        return reader.predictions(
-            File("mine", text_of(data, "mine")), form, paths, settings | changes
-        )
+        file = File("mine", text_of(data, "mine"))
+        return module.predictions(file, form, files, settings | changes)
 
-    return take
+    return read_for

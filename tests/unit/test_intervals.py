@@ -88,32 +88,33 @@ def test_with_log_odds_each_end_is_the_farther_one():
     # A standard error of sqrt(1/2 * 2 * 0.01^2) = 0.01, Student's t of 12.7062; the log
     # odds of 0.8 are log(4), with the slope 0.8 * 0.2.
     half = 12.7062 * 0.01
-    low, high = 1 / (1 + np.exp(half / 0.16) / 4), 0.8 + half
+    low = 1 / (1 + np.exp(half / 0.16) / 4)
+    high = 0.8 + half
     left_out = np.array([0.79, 0.81])
     assert low < 0.8 - half
-    found = jackknife_interval(0.8, left_out, (0, 1), log_odds=True)
-    assert found == pytest.approx((low, high), abs=1e-5)
+    interval = jackknife_interval(0.8, left_out, (0, 1), log_odds=True)
+    assert interval == pytest.approx((low, high), abs=1e-5)
     mirrored = jackknife_interval(0.2, 1 - left_out, (0, 1), log_odds=True)
     assert mirrored == pytest.approx((1 - high, 1 - low), abs=1e-5)
 
 
 def test_scores_of_0_and_1_have_no_log_odds():
     half = 12.7062 * 0.005
-    found = jackknife_interval(1.0, np.array([1, 0.99]), (0, 1), log_odds=True)
+    interval = jackknife_interval(1.0, np.array([1, 0.99]), (0, 1), log_odds=True)
     # The bias is -0.005, so that the corrected estimate is above 1.
-    assert found == (pytest.approx(1 - half, abs=1e-5), 1)
-    found = jackknife_interval(0.0, np.array([0, 0.01]), (0, 1), log_odds=True)
-    assert found == (0, pytest.approx(half, abs=1e-5))
+    assert interval == (pytest.approx(1 - half, abs=1e-5), 1)
+    interval = jackknife_interval(0.0, np.array([0, 0.01]), (0, 1), log_odds=True)
+    assert interval == (0, pytest.approx(half, abs=1e-5))
 
 
 @pytest.mark.parametrize("strength", [1.5, 2.5])
 def test_intervals_of_mauds_aupr_with_few_contracts(script, strength):
     """With margins that are only added to the score, too many intervals lie above."""
     heads = script.HEADS["seven heads"]
-    found = script.coverage(12, strength, heads, sets=300)
-    assert found["score and log odds"].covered >= 0.94
-    assert found["score and log odds"].above <= 0.04
-    assert found["score"].covered < 0.91
+    coverage = script.coverage(12, strength, heads, sets=300)
+    assert coverage["score and log odds"].covered >= 0.94
+    assert coverage["score and log odds"].above <= 0.04
+    assert coverage["score"].covered < 0.91
 
 
 def test_two_units_have_an_interval():

@@ -28,7 +28,7 @@ from lextables.tasks.submitted import opened, text_of
 
 
 @pytest.fixture(scope="module")
-def taken(tmp_path_factory):
+def read_for(tmp_path_factory):
     """A function that reads a file of predictions for a task."""
     return reader(tmp_path_factory.mktemp("data"), tmp_path_factory.mktemp("policies"))
 
@@ -36,6 +36,8 @@ def taken(tmp_path_factory):
 # Errors: one for each rule of a reader.
 
 
+# {(task, form): [(content, how the error goes on after the file's name)]}; long errors
+# are cut.
 RENT = ", question 'c__Rent', prediction 0: "
 REFUSED = {
     ("retrieval", "trec"): [
@@ -224,10 +226,10 @@ for key, cases in REFUSED.items():
 
 @pytest.mark.parametrize(("task", "form", "content", "sentence"), CASES)
 def test_an_invalid_file_is_an_error_of_one_sentence(
-    taken, task, form, content, sentence
+    read_for, task, form, content, sentence
 ):
     with pytest.raises(BadInput) as error:
-        taken(task, content, form)
+        read_for(task, content, form)
     assert str(error.value).startswith(f"mine{sentence}")
     assert str(error.value).endswith(".") and "\n" not in str(error.value)
     assert len(str(error.value)) < 900
@@ -243,25 +245,26 @@ def test_an_invalid_file_is_an_error_of_one_sentence(
         ("{},c9", "", "the column 'c9' appears twice"),
     ],
 )
-def test_many_columns_are_read_in_linear_time(taken, columns, rest, fault):
+def test_many_columns_are_read_in_linear_time(read_for, columns, rest, fault):
     names = ",".join(f"c{number}" for number in range(100_000))
     content = f"example_id,{columns.format(names)}{rest.format(names)}"
     begun = time.process_time()
     with pytest.raises(BadInput, match=fault):
-        taken("classification", content, "csv")
+        read_for("classification", content, "csv")
     assert time.process_time() - begun < 10
 
 
-def test_many_names_in_an_object_are_read_in_linear_time(taken):
+def test_many_names_in_an_object_are_read_in_linear_time(read_for):
     names = ",".join(f'"c{number}": 0' for number in range(200_000))
     begun = time.process_time()
     with pytest.raises(BadInput, match="'c199999' appears twice in one object"):
-        taken("classification", f'{{{names}, "c199999": 0}}', "jsonl")
+        read_for("classification", f'{{{names}, "c199999": 0}}', "jsonl")
     assert time.process_time() - begun < 10
 
 
 def test_a_changed_or_missing_file_raises_an_error(tmp_path, monkeypatch):
-    path, content = tmp_path / "run.txt", "sha256:" + "e3b0c442" * 8
+    path = tmp_path / "run.txt"
+    content = "sha256:" + "e3b0c442" * 8  # the digest of another content
     path.write_text(TREC)
     monkeypatch.setenv("LEXTABLES_SUBMITTED", json.dumps({content: str(path)}))
     with pytest.raises(
@@ -277,34 +280,35 @@ def test_a_changed_or_missing_file_raises_an_error(tmp_path, monkeypatch):
 
 # Probabilities that single precision has rounded
 
+# Rounded to 1, rounded to 0, and too far outside.
 ONE = [1.0000001192092896, 1.0000002384185791, 1 + 8 * 2**-23, 1.0, 1]
 ZERO = [-1.1920929e-07, -1e-30, -(2**-20), 0.0, 0]
 BEYOND = [1.000001, 1.001, 1.01, -1e-6, -0.001, 2]
 
 
 @pytest.mark.parametrize(("numbers", "share"), [(ONE, 1.0), (ZERO, 0.0)])
-def test_a_probability_outside_by_single_precision_is_rounded(taken, numbers, share):
+def test_a_probability_outside_by_single_precision_is_rounded(read_for, numbers, share):
     for number in numbers:
         other = 1 - share
         more = line(example_id="e2", probabilities=[other, number, 0])
         text = line(probabilities=[other, number]) + "\n" + more
-        rows = taken("classification", text, "jsonl").rows
+        rows = read_for("classification", text, "jsonl").rows
         assert [row["probabilities"][1] for row in rows] == [share, share]
         table = LONG.replace(".75", repr(other)).replace("0.25", repr(number))
-        rows = taken("classification", table, "csv").rows
+        rows = read_for("classification", table, "csv").rows
         assert rows[0]["probabilities"] == [share, other]
         text = with_rent(span("Ada", number))
-        rows = taken("spans", text, "nbest").rows
-        (found,) = [row for row in rows if row["question_id"] == "c__Rent"]
-        assert found["probability"] == share
+        rows = read_for("spans", text, "nbest").rows
+        (rent,) = [row for row in rows if row["question_id"] == "c__Rent"]
+        assert rent["probability"] == share
         text = lines(SOLD=[other, number])
-        rows = taken("answers", text, "jsonl").rows
-        (found,) = [row for row in rows if row["question_id"] == "SOLD"]
-        assert list(found["probabilities"]) == [other, share]
+        rows = read_for("answers", text, "jsonl").rows
+        (sold,) = [row for row in rows if row["question_id"] == "SOLD"]
+        assert list(sold["probabilities"]) == [other, share]
 
 
 @pytest.mark.parametrize("number", BEYOND)
-def test_a_probability_outside_by_more_is_an_error(taken, number):
+def test_a_probability_outside_by_more_is_an_error(read_for, number):
     files = {
         ("classification", "jsonl"): line(probabilities=[0, number]),
         ("classification", "csv"): LONG.replace("0.25", repr(number)),
@@ -313,19 +317,23 @@ def test_a_probability_outside_by_more_is_an_error(taken, number):
     }
     for (task, form), text in files.items():
         with pytest.raises(BadInput, match="is not a number from 0 to 1"):
-            taken(task, text, form)
+            read_for(task, text, form)
 
 
-def test_per_cent_are_named(taken):
+def test_per_cent_are_named(read_for):
     for number in (25, 99.9, 100, 1.00001):
         with pytest.raises(BadInput, match="divide per cent by 100"):
-            taken("classification", line(probabilities=[0, number]), "jsonl")
+            read_for("classification", line(probabilities=[0, number]), "jsonl")
 
 
 # Files that are no text
 
 
 def written(save):
+    """Return a function from a folder to the content of the file that ``save`` writes
+    into it.
+    """
+
     def content(folder):
         path = folder / "file"
         save(path)
@@ -335,6 +343,7 @@ def written(save):
 
 
 FRAME = pd.DataFrame({"example_id": ["e1"], "answer": ["No"], "probability": [1.0]})
+# {kind of file: (its name in the error, function from a folder to its content)}
 NO_TEXT = {
     "parquet": ("a parquet file", written(FRAME.to_parquet)),
     "feather": ("an Arrow file", written(FRAME.to_feather)),

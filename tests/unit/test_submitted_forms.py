@@ -25,7 +25,7 @@ from lextables.metrics.spans import last_by_text, most_probable_by_span, nbest_r
 
 
 @pytest.fixture(scope="module")
-def taken(tmp_path_factory):
+def read_for(tmp_path_factory):
     """A function that reads a file of predictions for a task."""
     return reader(tmp_path_factory.mktemp("data"), tmp_path_factory.mktemp("policies"))
 
@@ -75,8 +75,8 @@ RANKED = [("as is", 1, "d1", 2.5), ("as is", 2, "d2", 0.1), ("cap", 1, "d3", -7.
         "jsonl",
     ],
 )
-def test_rankings_are_read_in_each_format(taken, content, form):
-    assert plain(taken("retrieval", content, form)) == RANKED
+def test_rankings_are_read_in_each_format(read_for, content, form):
+    assert plain(read_for("retrieval", content, form)) == RANKED
 
 
 @pytest.mark.parametrize(
@@ -98,10 +98,10 @@ def test_rankings_are_read_in_each_format(taken, content, form):
         "as is q0 d1 1 2.5 mine Q0 d2 3 4 tag",
     ],
 )
-def test_any_white_space_separates_the_fields_of_a_run(taken, line):
+def test_any_white_space_separates_the_fields_of_a_run(read_for, line):
     content = line + TREC[TREC.index("\n") :]
     assert (
-        plain(taken("retrieval", content.replace("Q0 d2 2", "Q0 d2 7"), "trec"))
+        plain(read_for("retrieval", content.replace("Q0 d2 2", "Q0 d2 7"), "trec"))
         == RANKED
     )
 
@@ -117,10 +117,10 @@ def test_any_white_space_separates_the_fields_of_a_run(taken, line):
         "  cap\x0bQ0\x0cd1 1.0 2.5 mine \t ",
     ],
 )
-def test_runs_without_blanks_in_ids_are_read_as_pytrec_eval_does(taken, line):
+def test_runs_without_blanks_in_ids_are_read_as_pytrec_eval_does(read_for, line):
     rest = "cap Q0 d2 9 0.5 mine\nas Q0 d2 1 1 mine\n"
     expected = pytrec_eval.parse_run(f"{line}\n{rest}".rstrip("\n").split("\n"))
-    rows = taken(
+    rows = read_for(
         "retrieval", f"{line}\n{rest}".replace("\nas ", "\nas is "), "trec"
     ).rows
     found = {
@@ -129,14 +129,14 @@ def test_runs_without_blanks_in_ids_are_read_as_pytrec_eval_does(taken, line):
     assert found == expected["cap"]
 
 
-def test_hits_of_other_splits_are_skipped_and_counted(taken):
+def test_hits_of_other_splits_are_skipped_and_counted(read_for):
     content = TREC + "old Q0 d1 1 3 mine\nold Q0 d1 1 3 mine\n"
-    assert taken("retrieval", content, "trec").skipped == 2
+    assert read_for("retrieval", content, "trec").skipped == 2
 
 
-def test_rankings_are_sorted_by_score_with_ties_broken_as_in_trec_eval(taken):
+def test_rankings_are_sorted_by_score_with_ties_broken_as_in_trec_eval(read_for):
     tied = "cap Q0 d1 1 5 x\ncap Q0 d3 2 5 x\ncap Q0 d2 3 4 x\nas is Q0 d2 0 1 x\nas is Q0 d1 0 2 x\n"
-    ranking = plain(taken("retrieval", tied, "trec"))
+    ranking = plain(read_for("retrieval", tied, "trec"))
     assert [row[2] for row in ranking] == ["d1", "d2", "d3", "d1", "d2"]
 
 
@@ -146,8 +146,8 @@ def test_rankings_are_sorted_by_score_with_ties_broken_as_in_trec_eval(taken):
 WORD_9 = {"token_doc_start": 9, "token_doc_end": 10}
 
 
-def test_spans_are_found_in_their_contract(taken):
-    submitted = taken("spans", json.dumps(NBEST), "nbest")
+def test_spans_are_found_in_their_contract(read_for):
+    submitted = read_for("spans", json.dumps(NBEST), "nbest")
     rows = submitted.rows
     assert submitted.skipped == 1
     assert [row["released_text"] for row in rows] == [
@@ -200,18 +200,18 @@ def test_spans_are_found_in_their_contract(taken):
         ("eed", {}, CONTRACT.index("eed")),
     ],
 )
-def test_the_position_of_a_text_is_found(taken, text, positions, start):
+def test_the_position_of_a_text_is_found(read_for, text, positions, start):
     content = NBEST | {"c__Parties": [span(text, **positions)]}
-    rows = taken("spans", json.dumps(content), "nbest").rows
+    rows = read_for("spans", json.dumps(content), "nbest").rows
     (row,) = [row for row in rows if row["question_id"] == "c__Parties"]
     assert (row["start"], row["released_text"]) == (start, text)
     assert row["text"].split() == text.split()
 
 
 @pytest.mark.parametrize("text", [" ", "\n\n", "\u00a0\t", ""])
-def test_a_span_of_white_space_is_no_text(taken, text):
+def test_a_span_of_white_space_is_no_text(read_for, text):
     content = with_rent(span("Leeds", 0.6), span(text, 0.4))
-    row = taken("spans", content, "nbest").rows[-1]
+    row = read_for("spans", content, "nbest").rows[-1]
     assert (row["text"], row["start"], row["end"], row["probability"]) == (
         "",
         -1,
@@ -222,7 +222,7 @@ def test_a_span_of_white_space_is_no_text(taken, text):
         *[span(blank, 0.1) for blank in (" ", "  ", "\t", "\n")], span("Leeds", 0.6)
     )
     assert (
-        len(taken("spans", content, "nbest").rows) == 8
+        len(read_for("spans", content, "nbest").rows) == 8
     )  # only texts count for the limit
 
 
@@ -236,12 +236,12 @@ def test_a_span_of_white_space_is_no_text(taken, text):
     ],
 )
 def test_equal_texts_are_scored_as_the_released_evaluator_reads_them(
-    taken, entries, paper, strict
+    read_for, entries, paper, strict
 ):
     content = with_rent(*(span(text, share, **more) for text, share, more in entries))
     rows = [
         row
-        for row in taken("spans", content, "nbest").rows
+        for row in read_for("spans", content, "nbest").rows
         if row["question_id"] == "c__Rent"
     ]
     nbest = nbest_rows(rows)
@@ -260,17 +260,17 @@ def test_equal_texts_are_scored_as_the_released_evaluator_reads_them(
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, None, "2", True, 10**400, [1]])
-def test_a_logit_that_is_no_number_is_unknown(taken, value):
-    rows = taken(
+def test_a_logit_that_is_no_number_is_unknown(read_for, value):
+    rows = read_for(
         "spans", with_rent(span("Ada", 1, start_logit=value, end_logit=-1)), "nbest"
     ).rows
     assert math.isnan(rows[-1]["start_logit"]) and rows[-1]["end_logit"] == -1
     assert rows[-1]["probability"] == 1.0
 
 
-def test_the_largest_n_best_of_the_task_limits_the_number_of_spans(taken):
+def test_the_largest_n_best_of_the_task_limits_the_number_of_spans(read_for):
     content = with_rent(*map(span, ("This", "Lease", "is", "made", "")))
-    assert len(taken("spans", content, "nbest", linear={"n_best": 4}).rows) == 8
+    assert len(read_for("spans", content, "nbest", linear={"n_best": 4}).rows) == 8
 
 
 # Outputs that quote the contract.
@@ -294,15 +294,15 @@ OUTPUTS = [("c__Parties", "Ada Quill,\n“of” Leeds."), ("c__Rent", "")]
     ],
     ids=["csv", "other splits", "jsonl"],
 )
-def test_outputs_are_read_in_each_format(taken, content, form):
-    submitted = taken("spans", content, form, evaluator="containment")
+def test_outputs_are_read_in_each_format(read_for, content, form):
+    submitted = read_for("spans", content, form, evaluator="containment")
     assert plain(submitted) == OUTPUTS
     assert submitted.table.name == "predictions" and submitted.skipped == (
         "o__Rent" in content
     )
 
 
-def test_spans_at_least_as_probable_as_no_answer_are_quoted(taken):
+def test_spans_at_least_as_probable_as_no_answer_are_quoted(read_for):
     spans_ = [
         span("This Lease", 0.2),
         span("Ada Quill,", 0.4),
@@ -313,7 +313,7 @@ def test_spans_at_least_as_probable_as_no_answer_are_quoted(taken):
         # Without an empty prediction, the least probability of a quoted span is 0.5.
         NBEST | {"c__Parties": spans_, "c__Rent": [span("Leeds", 0.4)]}
     )
-    rows = plain(taken("spans", content, "nbest", evaluator="containment", n_best=9))
+    rows = plain(read_for("spans", content, "nbest", evaluator="containment", n_best=9))
     assert rows == [
         ("c__Parties", "This  Lease Ada Quill,"),
         ("c__Rent", "No related clause."),
@@ -355,8 +355,8 @@ CLASSIFIED = [("h1", "e1", [0.25, 0.75]), ("h2", "e2", [0.5, 0.5, 0.0])]
         "jsonl",
     ],
 )
-def test_probabilities_are_read_in_each_format(taken, content, form):
-    submitted = taken("classification", content, form)
+def test_probabilities_are_read_in_each_format(read_for, content, form):
+    submitted = read_for("classification", content, form)
     rows = submitted.rows
     assert [
         (row["head_id"], row["example_id"], row["probabilities"]) for row in rows
@@ -366,13 +366,13 @@ def test_probabilities_are_read_in_each_format(taken, content, form):
     assert submitted.skipped == (form == "jsonl")
 
 
-def test_probabilities_of_independent_answers_need_not_add_up_to_one(taken):
+def test_probabilities_of_independent_answers_need_not_add_up_to_one(read_for):
     content = LONG.replace("Yes,.75", "Yes,.9")
     for task in ({"loss": "binary_cross_entropy"}, {"multi_label": True}):
-        assert taken("classification", content, "csv", **task).rows[0][
+        assert read_for("classification", content, "csv", **task).rows[0][
             "probabilities"
         ] == [0.25, 0.9]
-    rounded = taken("classification", LONG.replace(".75", ".7501"), "csv").rows
+    rounded = read_for("classification", LONG.replace(".75", ".7501"), "csv").rows
     assert rounded[0]["probabilities"] == [0.25, 0.7501]
 
 
@@ -405,8 +405,8 @@ def cells(*additional):
         ),
     ],
 )
-def test_answers_are_read_in_each_format(taken, text, form):
-    submitted = taken("answers", text, form)
+def test_answers_are_read_in_each_format(read_for, text, form):
+    submitted = read_for("answers", text, form)
     (row,) = [row for row in submitted.rows if row["question_id"] == "SOLD"]
     assert row == {
         "document_id": "d00",
@@ -417,12 +417,13 @@ def test_answers_are_read_in_each_format(taken, text, form):
     assert submitted.skipped == 0
 
 
-def test_answers_about_documents_without_a_text_are_optional(taken):
-    submitted = taken("answers", lines() + "\n" + lines("d01"), "jsonl")
+def test_answers_about_documents_without_a_text_are_optional(read_for):
+    submitted = read_for("answers", lines() + "\n" + lines("d01"), "jsonl")
     assert (len(submitted.rows), submitted.skipped) == (
         5,
         1,
     )  # nobody answered SOLD about d01
     assert (
-        taken("answers", lines() + "\n" + lines("elsewhere.org"), "jsonl").skipped == 3
+        read_for("answers", lines() + "\n" + lines("elsewhere.org"), "jsonl").skipped
+        == 3
     )

@@ -22,13 +22,14 @@ from lextables.pipeline.errors import BadInput
 
 
 @pytest.fixture(scope="module")
-def taken(tmp_path_factory):
+def read_for(tmp_path_factory):
     """A function that reads a file of predictions for a task."""
     return reader(tmp_path_factory.mktemp("data"), tmp_path_factory.mktemp("policies"))
 
 
 # Files as other programs write them
 
+# The same predictions as a row for each answer, as JSON lines, and as a wide table.
 ANSWERS = 'example_id,answer,probability\ne1,No,0.25\ne1,Yes,0.75\ne2,"a, b",1\ne2,c,0\ne2,d,0\n'
 OBJECTS = (
     '{"example_id": "e1", "probabilities": [0.25, 0.75]}\n'
@@ -41,6 +42,7 @@ def frame(text):
     return pd.read_csv(io.StringIO(text))
 
 
+# {what is unusual: (form, content)}
 OTHER_PROGRAMS = {
     "blanks": ("csv", ANSWERS.replace("0.25", " 0.25 ")),
     "exponents": ("csv", ANSWERS.replace("0.25", "2.5e-1")),
@@ -69,9 +71,9 @@ OTHER_PROGRAMS = {
 
 
 @pytest.mark.parametrize("name", OTHER_PROGRAMS)
-def test_files_of_other_programs_are_read(taken, name):
+def test_files_of_other_programs_are_read(read_for, name):
     form, content = OTHER_PROGRAMS[name]
-    rows = taken("classification", content, form).rows
+    rows = read_for("classification", content, form).rows
     assert [row["probabilities"] for row in rows] == [[0.25, 0.75], [1, 0, 0]]
 
 
@@ -81,6 +83,7 @@ with zipfile.ZipFile(TWO_FILES, "w") as archive:
     archive.writestr("b.csv", ANSWERS)
 NUMBER = "is not a finite number; correct it"
 ONE_LINE = "write each prediction on one line"
+# (form, content, part of the error)
 FAULTY_FILES = [
     *(
         ("csv", ANSWERS.replace("0.25", cell), NUMBER)
@@ -118,14 +121,14 @@ FAULTY_FILES = [
 
 
 @pytest.mark.parametrize(("form", "content", "sentence"), FAULTY_FILES)
-def test_faulty_files_of_other_programs_are_named(taken, form, content, sentence):
+def test_faulty_files_of_other_programs_are_named(read_for, form, content, sentence):
     with pytest.raises(BadInput) as error:
-        taken("classification", content, form)
+        read_for("classification", content, form)
     assert sentence in str(error.value)
 
 
 @pytest.mark.parametrize("nested", [False, True])
-def test_parquet_with_categories_and_lists_is_named(taken, nested):
+def test_parquet_with_categories_and_lists_is_named(read_for, nested):
     table = frame(ANSWERS).astype({"answer": "category"})
     if nested:
         table["probability"] = [[0.5]] * len(table)
@@ -133,22 +136,23 @@ def test_parquet_with_categories_and_lists_is_named(taken, nested):
     table.to_parquet(file)
     for form in ("csv", "jsonl"):
         with pytest.raises(BadInput, match="is a parquet file, not text"):
-            taken("classification", file.getvalue(), form)
+            read_for("classification", file.getvalue(), form)
 
 
-def test_ids_of_questions_with_blanks_are_known(taken):
+def test_ids_of_questions_with_blanks_are_known(read_for):
     content = {f" {name}": spans_ for name, spans_ in NBEST.items()}
-    expected = plain(taken("spans", json.dumps(NBEST), "nbest"))
-    assert plain(taken("spans", json.dumps(content), "nbest")) == expected
+    expected = plain(read_for("spans", json.dumps(NBEST), "nbest"))
+    assert plain(read_for("spans", json.dumps(content), "nbest")) == expected
     with pytest.raises(BadInput, match="the question 'c__Rent' appears twice"):
-        taken("spans", json.dumps(NBEST | {"c__Rent ": []}), "nbest")
+        read_for("spans", json.dumps(NBEST | {"c__Rent ": []}), "nbest")
 
 
+# A ranking, with the rank and the score of each of the first two hits left open.
 RUN = "cap Q0 d1 {} {} x\ncap Q0 d2 {} {} x\nas is Q0 d1 1 3 x\n"
 
 
 @pytest.mark.parametrize(
-    ("ranks", "is_read"),
+    ("ranks_and_scores", "is_read"),
     [
         ((0, 5, 1, 4), True),
         ((-1, 5, 0, 4), True),
@@ -163,24 +167,25 @@ RUN = "cap Q0 d1 {} {} x\ncap Q0 d2 {} {} x\nas is Q0 d1 1 3 x\n"
         (("x", 5, 2, 4), False),
     ],
 )
-def test_ranks_that_agree_with_the_scores_are_read(taken, ranks, is_read):
+def test_ranks_that_agree_with_the_scores_are_read(read_for, ranks_and_scores, is_read):
+    content = RUN.format(*ranks_and_scores)
     if is_read:
-        assert len(taken("retrieval", RUN.format(*ranks), "trec").rows) == 3
+        assert len(read_for("retrieval", content, "trec").rows) == 3
     else:
         with pytest.raises(BadInput, match=r"; (correct it|give the best document)"):
-            taken("retrieval", RUN.format(*ranks), "trec")
+            read_for("retrieval", content, "trec")
 
 
-def test_ranks_do_not_replace_scores(taken):
+def test_ranks_do_not_replace_scores(read_for):
     same = RUN.replace("1 3 x", "1 1 x")
     with pytest.raises(BadInput, match="all hits have the score 1, although their ra"):
-        taken("retrieval", same.format(1, 1, 2, 1), "trec")
-    assert len(taken("retrieval", same.format(1, 1, 1, 1), "trec").rows) == 3
+        read_for("retrieval", same.format(1, 1, 2, 1), "trec")
+    assert len(read_for("retrieval", same.format(1, 1, 1, 1), "trec").rows) == 3
     # These ranks have the order of ties, by descending document.
-    assert len(taken("retrieval", same.format(2, 1, 1, 1), "trec").rows) == 3
+    assert len(read_for("retrieval", same.format(2, 1, 1, 1), "trec").rows) == 3
 
 
-# What a message says is done, and then the file is read
+# (task, form, advice in the error, faulty file, the file when the advice is followed)
 ADVICE = [
     (
         "classification",
@@ -329,8 +334,10 @@ ADVICE = [
 
 
 @pytest.mark.parametrize(("task", "form", "advice", "faulty", "corrected"), ADVICE)
-def test_advice_about_predictions_works(taken, task, form, advice, faulty, corrected):
+def test_advice_about_predictions_works(
+    read_for, task, form, advice, faulty, corrected
+):
     with pytest.raises(BadInput) as error:
-        taken(task, faulty, form)
+        read_for(task, faulty, form)
     assert advice in str(error.value)
-    assert taken(task, corrected, form).rows
+    assert read_for(task, corrected, form).rows
