@@ -2,8 +2,8 @@
 # the parenthetical of a citation, a premise is (a part of) the cited opinion.
 #
 #   in     {RESULTS}/data/caselaw/<shard>.parquet, from caselaw.smk, which also explains shards
-#   out    {RESULTS}/data/lawngnli/    examples.parquet, long_premises.parquet, unfiltered.parquet, census.json; with
-#                                      lawngnli_data=released from lawngnli_released.smk
+#   out    {RESULTS}/data/lawngnli/    examples.parquet, long_premises.parquet, census.json: the data set
+#                                      unfiltered.parquet: all candidates, with the filter that drops them
 #                                      to_read.csv: a sheet for human readers
 #                                      inference.parquet: probabilities by a model of inference
 #          {RESULTS}/data/lawngnli_parentheticals/    parentheticals.parquet, census.json
@@ -15,9 +15,11 @@
 #          4. lawngnli_contradictions  difficulty filters, and contradictions of hypotheses
 #          5. lawngnli_cited           which cases of each shard are premises
 #          6. lawngnli_long_premises   their opinions, without citations
-#          7. lawngnli_examples        labels, neutral premises, balance, twins
+#          7. lawngnli_examples        labels, neutral premises, balance, twins (same premise, opposite hypothesis)
 #          then the data sets that are made of these files: lawngnli_parenthetical_set, lawngnli_pairs,
 #          lawngnli_to_read, lawngnli_inference, and those of lawngnli_retrieval.smk
+#          With lawngnli_data=released, lawngnli_released.smk builds the first data set instead, from the
+#          authors' ID file.
 #   config lawngnli_data, caselaw, volumes_a_job, bad_volumes, bulk_export, parser, encoder, difficulty_filters,
 #          test_share, device
 #
@@ -50,8 +52,9 @@ TEXT_VOLUMES = (
     RELEASED_VOLUMES if LAWNGNLI_RELEASED else sum(map(len, LAWNGNLI.shards.values()))
 )
 SHARDS.update(VOLUMES.shards)  # used by driver.smk, first_contact.smk and plan.smk
-# Training examples and queries grow with the volumes.  As a safe estimate, a fraction
-# of the released data set's volumes is taken to have twice that fraction of its texts.
+# Resources of later jobs: training examples and queries grow with the volumes.  As a
+# safe estimate, a fraction of the released data set's volumes is taken to have twice
+# that fraction of its texts.
 for data_set in ("lawngnli_nli", "lawngnli_reranking", "lawngnli_retrieval"):
     RESOURCES.shares[data_set] = min(1.0, 2 * TEXT_VOLUMES / RELEASED_VOLUMES)
 # Used by caselaw.smk: a file with the cases of the released data set, whose volumes are
@@ -74,7 +77,8 @@ if STANDALONE and PARSER_NOTICE:
     logger.warning(PARSER_NOTICE)
 LAWNGNLI_SHARD = f"{LAWNGNLI_DATA}/shards/{{shard}}"
 # Each of these two folders is built from all shards and read by the job of each shard.
-# Listing all shards in every job would grow with the square of their number.
+# If each job listed the files of all shards as its inputs, these lists would grow with
+# the square of the number of shards.
 LAWNGNLI_CITED = f"{LAWNGNLI_DATA}/cited"
 LAWNGNLI_INDEX = f"{LAWNGNLI_DATA}/index"
 

@@ -1,9 +1,10 @@
-"""Count the words that each pair of splits of all data sets shares: a model trained on
-one split may have seen the test texts of another.
+"""Measure the text that splits of data sets share: a model trained on one split may
+have seen the test texts of another.
 
-Rule `shared_texts` (overlaps.smk).  Its outputs are ``csv``, the shares by pair of
-splits; ``facts``, those between published data; ``labels``, relevance and labels of the
-same texts; and ``units``, the units of each pair that share words.
+Rule `shared_texts` (overlaps.smk).  Words are shared in long runs that occur in both
+splits (`corpora.overlaps`).  The outputs are ``csv``, the shares of each pair of
+splits; ``facts``, those of pairs of published data; ``labels``, relevance and labels of
+the same texts; and ``units``, the units of each pair that share words.
 
 ``data`` is the folder of all data sets.  ``texts`` is {data set: where its texts are,
 as `registry.paper.Texts`}.  ``relevance`` are pairs of a retrieval data set and the

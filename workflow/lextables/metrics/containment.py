@@ -35,7 +35,8 @@ _CLAIM = "no related clause"  # in the lower case of an output
 ENDS = " \n`"  # characters that are removed at both ends of a text
 # In the words of a text, slashes become blanks, and these marks are removed.
 _REMOVED = str.maketrans("/", " ", ".,;:")
-# Per question: true positives, false positives, false negatives, gold texts denied,
+# Values of a question: true positive, false positive, false negative (each 0 or 1),
+# whether the output says that there is no clause although there are gold texts, and
 # Jaccard index.
 COUNTS = 5
 
@@ -70,6 +71,7 @@ def _jaccard(gold: str, output: str) -> float:
     first = _words(gold)
     second = _words(output)
     shared = first & second
+    # Never empty: a text without words has the empty word.
     return len(shared) / len(first | second)
 
 

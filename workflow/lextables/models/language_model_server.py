@@ -3,8 +3,8 @@
 The probability of a continuation is computed by exploring the tree of answers (privacy
 policy corpus, Section 5).  The server reports the most likely next tokens.  Each that
 begins a continuation is followed, and probabilities of different token sequences with
-the same text are added, until the continuation is complete or the remaining probability
-is negligible.
+the same text are added, until the continuation is complete or the probability of the
+text is negligible.
 
 `ServerLanguageModel` asks; the functions after it read the answers of different
 servers.
@@ -78,7 +78,7 @@ class ServerLanguageModel:
     answer cannot be continued.  A continuation has the probability of the token that
     equals it, or that begins it and no other continuation; a token that begins several
     counts for none.  Use answers with different first tokens, such as letters.  With
-    `completions` the tree of answers is explored completely.
+    `completions` the tree of answers is explored down to `NEGLIGIBLE` probabilities.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class ServerLanguageModel:
         self._top = 0
         # Whether reasoning used all tokens of an answer: then requests ask for more.
         self._reasons = False
-        # The most tokens that the server read of a prompt, and the calls of the prompts
+        # The most tokens that the server read of a prompt, and the calls of each prompt
         # of which it read so many.
         self._most_read = 0
         self._longest: dict[Prompt, list[Call]] = {}
@@ -159,8 +159,9 @@ class ServerLanguageModel:
             used = self.tokens(request.prompt) + request.max_tokens
             more = max(0, min(more, self.window - used))
         longer = self._text_call(request, more)
-        is_cached = self._api.cached(longer, partial(self._check, request.prompt))
-        if not self._reasons and not is_cached:
+        # An earlier run may have learnt that the model reasons.
+        longer_answer = self._api.cached(longer, partial(self._check, request.prompt))
+        if not self._reasons and longer_answer is None:
             call = self._text_call(request, 0)
             written = read_text(self._ask(call, request.prompt))
             if written.text or not written.cut:
@@ -192,7 +193,9 @@ class ServerLanguageModel:
         return answer
 
     def _note_read(self, call: Call, prompt: Prompt, answer: JsonObject) -> None:
-        """Remember a call if the server read of no prompt more tokens than of this."""
+        """Remember a call for `_check_not_cut` if the server read more tokens of no
+        other prompt.
+        """
         read = tokens_read(answer) or 0
         with self._lock:
             if read > self._most_read:
@@ -218,8 +221,8 @@ class ServerLanguageModel:
         raise BadInput(what, where=f"{self.name} at {self.device}", do=MORE_CONTEXT)
 
     def _check(self, prompt: Prompt, answer: JsonObject) -> None:
-        """Raise an error unless an answer has a text and valid probabilities, if it has
-        any.
+        """Raise an error if the text or the probabilities of an answer cannot be read;
+        it may have none.
 
         Raises `BadInput` if the server has read fewer tokens than the prompt has words.
         """
@@ -233,8 +236,39 @@ class ServerLanguageModel:
             raise BadInput(what, where=where, do=MORE_CONTEXT)
 
     def _weighed(self, choice: Choice) -> Weighed:
-        """Return the log-probabilities of a choice by exploring the tree of answers."""
+        """Return the log-probabilities of a choice's continuations."""
         continuations = [continuation.encode() for continuation in choice.continuations]
+        if self._endpoint == "chat":
+            probabilities = self._by_first_token(choice.prompt, continuations)
+        else:
+            probabilities = self._by_tree(choice.prompt, continuations)
+        if probabilities is None:
+            return Weighed(None)
+        log_probabilities = [_log(probabilities[text]) for text in continuations]
+        return Weighed(tuple(log_probabilities))
+
+    def _by_first_token(
+        self, prompt: Prompt, continuations: Sequence[bytes]
+    ) -> dict[bytes, float] | None:
+        """Return {continuation: the probability of the first tokens that mean it}; None
+        if the server reports none.
+        """
+        tokens = self._next(prompt, "")
+        if tokens is None:
+            return None
+        probabilities = dict.fromkeys(continuations, 0.0)
+        for token, log_probability in tokens.items():
+            continuation = _chosen(token, continuations)
+            if continuation is not None:
+                probabilities[continuation] += math.exp(log_probability)
+        return probabilities
+
+    def _by_tree(
+        self, prompt: Prompt, continuations: Sequence[bytes]
+    ) -> dict[bytes, float] | None:
+        """Return {continuation: its probability} by exploring the tree of answers; None
+        if the server reports no probabilities.
+        """
         probabilities = dict.fromkeys(continuations, 0.0)
         # Shortest text first: when a text is continued, all ways to it have been added.
         pending = [(0, b"")]
@@ -243,17 +277,12 @@ class ServerLanguageModel:
             _, before = heapq.heappop(pending)
             if not _followed(reached[before], before):
                 continue
-            tokens = self._next(choice.prompt, before.decode())
+            tokens = self._next(prompt, before.decode())
             if tokens is None:
-                return Weighed(None)
+                return None
             for token, log_probability in tokens.items():
                 text = before + token
                 probability = reached[before] * math.exp(log_probability)
-                if self._endpoint == "chat":
-                    continuation = _chosen(text, continuations)
-                    if continuation is not None:
-                        probabilities[continuation] += probability
-                    continue
                 if text in probabilities:
                     probabilities[text] += probability
                 if text and any(_extends(other, text) for other in continuations):
@@ -261,8 +290,7 @@ class ServerLanguageModel:
                         reached[text] = 0.0
                         heapq.heappush(pending, (len(text), text))
                     reached[text] += probability
-        log_probabilities = [_log(probabilities[text]) for text in continuations]
-        return Weighed(tuple(log_probabilities))
+        return probabilities
 
     def _next(self, prompt: Prompt, more: str) -> dict[bytes, float] | None:
         """Return the log-probabilities of the most likely tokens after a prompt and the
@@ -275,7 +303,8 @@ class ServerLanguageModel:
         if likeliest is None:
             return None
         call, answer = likeliest
-        # Without probabilities because the model ended at once (`SAMPLING`).
+        # Some servers report no probabilities if the model ends at once.  Then a sample
+        # that goes on has them (`SAMPLING`).
         for seed in range(SAMPLES):
             if not _ended(answer):
                 break
@@ -317,9 +346,10 @@ class ServerLanguageModel:
 
 @cache
 def _counter() -> TokenCounter | None:
+    """Return the counter of GPT-2's tokens; None if the tokenizer is not installed."""
     try:
         return TokenCounter()
-    except BadInput:  # not installed
+    except BadInput:
         return None
 
 
@@ -398,12 +428,13 @@ def _is_unanswered(answer: JsonObject) -> bool:
 
 
 def tokens_read(answer: JsonObject) -> int | None:
-    """Return how many tokens of the prompt the server read by its own count; None if it
-    does not say.
+    """Return how many tokens of the prompt the server read by its own count.
+
+    None if it does not say, or says fewer than `SHORTEST_CONTEXT`.
     """
     usage = answer.get("usage")
     tokens = _count(usage, "prompt_tokens")
-    # Servers that do not count say 0, or another constant.
+    # Servers that do not count say 0, or another small constant.
     if tokens < SHORTEST_CONTEXT or not isinstance(usage, Mapping):
         return None
     # Some servers count tokens that they had separately.
@@ -431,8 +462,8 @@ def _reasons_first(answer: JsonObject) -> bool:
 
 
 def read_tokens(answer: JsonObject) -> dict[bytes, float] | None:
-    """Return the log-probabilities of the first token of an answer, by the token's
-    bytes; None if missing.
+    """Return {bytes of a token: its log-probability as the first token of an answer};
+    None if missing.
 
     Raises ValueError for invalid probabilities, and if their sum exceeds one.
 
@@ -472,21 +503,26 @@ def _ended(answer: JsonObject) -> bool:
 
 
 def _listed(position: JsonObject) -> Iterator[tuple[bytes, float]]:
-    """Yield the tokens of the first form and their probabilities."""
-    listed_tokens = set()
+    """Yield the tokens of the first form and their probabilities.
+
+    ``position`` has the generated token, and under ``top_logprobs`` the likeliest ones,
+    among which the generated one usually is.
+    """
+    names = set()
+    entries = set()
     likeliest = position.get("top_logprobs") or ()
     for token in (*likeliest, position):
         if token.get("logprob") is None:
             continue
         probability = _probability(token["logprob"])
-        # Two tokens may have the same bytes; the generated one is usually also in the
-        # list.
+        # Two tokens of the list may have the same bytes; with the same probability too,
+        # they are one token.
         name = (token.get("id"), _bytes(token))
-        repeated = (name, probability) in listed_tokens
-        if token is position:
-            repeated = name in listed_tokens
-        if not repeated:
-            listed_tokens.update([name, (name, probability)])
+        entry = (name, probability)
+        is_repeated = name in names if token is position else entry in entries
+        if not is_repeated:
+            names.add(name)
+            entries.add(entry)
             yield name[1], probability
 
 

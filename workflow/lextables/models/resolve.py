@@ -1,7 +1,8 @@
 """Location of a model's weights: mirror folder, package, NLTK's data, hub cache or hub,
-in that order.
+in that order; models of an API have none.
 
-It is resolved before any job starts, so an unavailable model becomes a reason in a
+Weights that are still to be downloaded count only with ``models: paper``.  The location
+is resolved before any job starts, so an unavailable model becomes a reason in a
 table and never an error during a run.
 
 The functions that search this machine import the hub's client late, because that takes
@@ -53,12 +54,11 @@ Architecture = Literal[
 ]
 MIRROR = "mirror:"  # beginning of the location of a model in a mirror
 SAMPLE_DATA = "sample data"  # why a model is left out
-# `Weights.found` of the sample's stand-in for a model, of a rehearsal's tiny model, of
-# a server's model, and of a model that benepar's downloader gives.
+# Values of `Weights.found`.
 STANDS_IN = "a tiny model of the sample in its place"
-REHEARSED = "tiny random weights of its architecture in its place"
-API = "API"
-NLTK_HUB = "hub of benepar"
+REHEARSED = "tiny random weights of its architecture in its place"  # in a rehearsal
+API = "API"  # a server has the model
+NLTK_HUB = "hub of benepar"  # in NLTK's data, or benepar's downloader will put it there
 PARSER = "own-parser"  # location of a parser in a user's folder
 
 
@@ -176,15 +176,15 @@ def resolve(
             return Missing(f"{name} needs a paid API, and config key llm is empty")
         return Weights(name, None, API)
     if choice == "tiny":
-        if _in_mirrors(name, mirrors):
+        if _mirror_folder(name, mirrors):
             return Weights(f"{MIRROR}{name}", None, REHEARSED)
         return Missing(f"{name} has no architecture in resources/models.yaml")
     if choice == "sample" and not model.sample:
         return Missing(SAMPLE_DATA)
     stand_in = model.stand_in
-    if choice == "sample" and stand_in and _in_mirrors(stand_in, mirrors):
+    if choice == "sample" and stand_in and _mirror_folder(stand_in, mirrors):
         return Weights(f"{MIRROR}{stand_in}", None, STANDS_IN)
-    if _in_mirrors(name, mirrors):
+    if _mirror_folder(name, mirrors):
         return Weights(f"{MIRROR}{name}", None, "mirror folder")
     if model.package and package_folder(model.package):
         module = model.package.partition("/")[0]
@@ -224,7 +224,7 @@ def _assembled(name: str, parts: Parts) -> str | None:
     return assembled(name, parts.packages, parts.sha256)
 
 
-def _in_mirrors(name: str, mirrors: Sequence[Path]) -> Path | None:
+def _mirror_folder(name: str, mirrors: Sequence[Path]) -> Path | None:
     """Return the folder of a model in the first mirror that has it, or None."""
     folders = (mirror / "models" / name for mirror in mirrors)
     return next((folder for folder in folders if _is_model(folder)), None)
@@ -284,7 +284,7 @@ def places(
     folders: dict[str, str | Path | None] = {}
     result: dict[str, dict[str, str]] = {}
     for name, model in models.items():
-        folders[f"{MIRROR}{name}"] = _in_mirrors(name, mirrors)
+        folders[f"{MIRROR}{name}"] = _mirror_folder(name, mirrors)
         if model.hub:
             result[model.hub] = {"hub": model.hub, "kind": model.kind}
             folders[model.hub] = cached(model.hub, model.revision)

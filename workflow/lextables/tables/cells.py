@@ -7,14 +7,14 @@ reason).  Trained or sampled rows are compared with the 95 % prediction interval
 (``prediction_low``, ``prediction_high``) of at least `MIN_SEEDS` seeds and may also be
 **near**; with fewer seeds they have no verdict.  The sampling interval (``low``,
 ``high``) decides no verdict: it is computed on the same test units as the published
-score, so it would also contain the scores of clearly worse systems.  Cells without a
-published counterpart, and all cells from data that are not comparable with the paper's,
-are in ``ours`` without a verdict.
+score, so it would also contain the scores of clearly worse systems.  Values without a
+published counterpart, and all values from data that are not comparable with the
+paper's, are in ``ours`` without a verdict.
 
-``reason`` explains a cell: a prediction interval too wide to tell published values
-apart, the cell's own reason, and why it is off.
+``reason`` explains a cell: too few seeds, or a prediction interval too wide to tell
+published values apart; the cell's own reason; and why it is off.
 
-``baselines`` names the baselines of the table that score at least as high as a
+``baselines`` names the baselines of the table that score at least as well as a
 published value.  It describes the published value and does not affect the verdict.
 """
 
@@ -160,37 +160,49 @@ def build(
         if place in computed:
             raise ValueError(f"two computed cells at {_in_words(cell)}")
         computed[place] = cell
-    decimals: dict[str, int] = {}  # of an additional cell: those of its column
-    for printed in published:
-        if printed.decimals is not None:
-            decimals.setdefault(printed.column, printed.decimals)
+    decimals = _decimals_of_columns(published)
     following, additional = _additional_cells(published, computed)
     numbers = _published_numbers(published, computed)
     lines = []
     for printed in published:
-        place = (printed.row, printed.column)
-        if place not in computed:
-            raise _not_computed(printed, computed)
-        cell = computed[place]
-        if printed.number is not None:
-            cell = _defined(cell)
-        if cell.value is None and not cell.reason:
-            raise ValueError(f"no value and no reason for {_in_words(cell)}")
+        cell = _computed_cell(printed, computed)
         is_comparable = comparable
         if cell.comparable is not None:
             is_comparable = cell.comparable
         if is_comparable:
-            others = numbers[_compared_by(cell)]
-            line = _compared_line(printed, cell, others, why_off)
+            same_measure = numbers[_compared_by(cell)]
+            line = _compared_line(printed, cell, same_measure, why_off)
             reached = _reached(printed, cell, computed.values())
             lines.append(replace(line, baselines=reached))
         else:
             lines.append(_line_of_other_data(printed, cell))
-        for after in following[place]:
-            lines.append(_additional_line(after, decimals))
-    for cell in additional:
-        lines.append(_additional_line(cell, decimals))
+        for extra in following[printed.row, printed.column]:
+            lines.append(_additional_line(extra, decimals))
+    for extra in additional:
+        lines.append(_additional_line(extra, decimals))
     return lines
+
+
+def _decimals_of_columns(published: Iterable[PublishedCell]) -> dict[str, int]:
+    """{column: the decimals of its first published number}."""
+    decimals: dict[str, int] = {}
+    for printed in published:
+        if printed.decimals is not None:
+            decimals.setdefault(printed.column, printed.decimals)
+    return decimals
+
+
+def _computed_cell(printed: PublishedCell, computed: Mapping[Place, Cell]) -> Cell:
+    """The computed cell of a published one; the errors are those of `build`."""
+    place = (printed.row, printed.column)
+    if place not in computed:
+        raise _not_computed(printed, computed)
+    cell = computed[place]
+    if printed.number is not None:
+        cell = _defined(cell)
+    if cell.value is None and not cell.reason:
+        raise ValueError(f"no value and no reason for {_in_words(cell)}")
+    return cell
 
 
 def _defined(cell: Cell) -> Cell:
@@ -313,7 +325,7 @@ def _line(cell: Cell, decimals: int | None) -> Line:
 
 def _additional_line(cell: Cell, decimals: Mapping[str, int]) -> Line:
     """The line of a cell without a published value; ``decimals`` are those of the
-    published columns.
+    published columns, for a cell that has none of its own.
     """
     cell = _defined(cell)
     places = cell.decimals
@@ -369,8 +381,8 @@ def _joined(*clauses: str) -> str:
 def verdict(
     published: PublishedCell, cell: Cell, numbers: Sequence[float] = ()
 ) -> tuple[Verdict, str, str]:
-    """Return the verdict on a computed cell, its difference if it is off, and the
-    reason.
+    """Return the verdict on a computed cell, its difference if it is off by a number,
+    and the reason: too few seeds, or too wide a prediction interval.
 
     Text is compared by `same_words`.  ``numbers`` are the paper's values of the same
     measure.
@@ -463,8 +475,11 @@ def _too_wide(number: float, low: float, high: float, numbers: Iterable[float]) 
 
 
 def _reached(printed: PublishedCell, cell: Cell, cells: Iterable[Cell]) -> str:
-    """The baselines that score at least as high as a published value, at the published
+    """The baselines that score at least as well as a published value, at the published
     precision.
+
+    They are of the same measure.  `NOTHING` is one of them if the value is 0 and higher
+    values are better.
     """
     number = printed.number
     decimals = printed.decimals

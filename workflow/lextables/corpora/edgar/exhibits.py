@@ -37,8 +37,9 @@ _ENTITY = re.compile(r"&(?:amp|lt|gt|quot|nbsp|#\d{1,6});", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Text:
-    """A text in paragraphs, its format as filed (``html`` or ``plain``), and its
-    encoding fault or empty.
+    """A text in paragraphs, and its format as filed (``html`` or ``plain``).
+
+    ``fault`` says what is wrong with its encoding; empty if nothing is.
     """
 
     text: str

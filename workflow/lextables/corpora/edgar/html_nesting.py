@@ -1,10 +1,12 @@
-"""Whether HTML is nested so deeply that its parser would take too long."""
+"""Whether HTML is nested so deeply that its parser would take too long.
+
+Tags are counted without building the tree.
+"""
 
 import re
 from collections import Counter
 
-# Elements that a parser compares with all that are open, and formats that it repeats in
-# each paragraph.
+# At the tag of a container, a parser searches the elements that are open.
 _CONTAINERS = frozenset(
     """
     address applet article aside blockquote body center details dialog dir div dl fieldset figure footer form
@@ -12,33 +14,41 @@ _CONTAINERS = frozenset(
     template ul
     """.split()
 )
+# A format that is not closed is opened again in each paragraph after it.
 _FORMATS = frozenset("b big code em font i small strike strong tt u".split())
 _TAG = re.compile(
     rf"<(/?)({'|'.join(sorted(_CONTAINERS | _FORMATS))})(?![\w-])([^<>]{{0,200}})",
     re.IGNORECASE,
 )
-DEEPEST = 10_000  # open elements
-MOST_FORMATS = 300  # open at one place, all different
+DEEPEST = 10_000  # containers that are open at one place
+# Different formats that are open at one place; of equal ones a parser keeps only three.
+MOST_FORMATS = 300
 
 
 def is_too_deep(text: str) -> bool:
-    """Whether the time to parse HTML grows with the square of its length."""
+    """Whether more than `DEEPEST` containers or `MOST_FORMATS` formats are open at a
+    place.
+
+    With more, the time to parse grows with the square of the length.
+    """
     depth = 0
-    formats: Counter[str] = Counter()  # open ones with their attributes
-    last: dict[str, list[str]] = {}  # {name: open tags of it, the last one at the end}
+    # Open formats, by name and attributes, and {name: its open formats, the last one at
+    # the end}.
+    open_formats: Counter[str] = Counter()
+    open_by_name: dict[str, list[str]] = {}
     for closing, name, attributes in _TAG.findall(text):
         name = name.lower()
         if name in _CONTAINERS:
             depth = max(depth - 1 if closing else depth + 1, 0)
         elif not closing:
             tag = name + attributes
-            formats[tag] += 1
-            last.setdefault(name, []).append(tag)
-        elif last.get(name):
-            tag = last[name].pop()
-            formats[tag] -= 1
-            if not formats[tag]:
-                del formats[tag]
-        if depth > DEEPEST or len(formats) > MOST_FORMATS:
+            open_formats[tag] += 1
+            open_by_name.setdefault(name, []).append(tag)
+        elif open_by_name.get(name):
+            tag = open_by_name[name].pop()
+            open_formats[tag] -= 1
+            if not open_formats[tag]:
+                del open_formats[tag]
+        if depth > DEEPEST or len(open_formats) > MOST_FORMATS:
             return True
     return False

@@ -21,10 +21,7 @@ _ADDRESS = re.compile(
     r"<(\w[^\s<>=\"'/]{0,100}[.@][^\s<>=\"']{0,100}|(?:https?|ftp|mailto):[^\s<>\"']{1,300})>",
     re.IGNORECASE,
 )
-_BREAK = re.compile(r"break-(before|after):(?:always|page)")
 _STRUCK = ("strike", "s", "del")
-# Searched in a style attribute (`_style`), as are the other patterns of styles.
-_HIDDEN = re.compile(r"display:none|visibility:hidden|line-through")
 # Elements without text for a reader; `rp` and `datalist` are for old browsers.
 _DROPPED = set(
     """
@@ -40,10 +37,14 @@ _BLOCKS = set(
     summary table ul xmp
     """.split()
 )
-_DISPLAY = re.compile(r"display:(inline|block|flex|grid|list-item|table)(?![\w-])")
 _KEPT_SPACE = ("pre", "listing", "xmp")
-# The first font of a style.
+# These patterns are searched in the text of a style (`_Style.text`).
+_BREAK = re.compile(r"break-(before|after):(?:always|page)")
+_HIDDEN = re.compile(r"display:none|visibility:hidden|line-through")
+_DISPLAY = re.compile(r"display:(inline|block|flex|grid|list-item|table)(?![\w-])")
+# The first font.  After sizes (`font`) only the last word of its name is read.
 _FONT = re.compile(r"(?<![\w-])font(?:-family:|:[^;,]{0,60} )[\"']?([\w ]+)")
+# Raised by a keyword, or by a length above 0.
 _RAISED = re.compile(r"vertical-align:(?:super|text-top|[1-9]|\.[1-9]|0\.\d*[1-9])")
 # Endings of ordinal numbers in English and in Romance languages.
 _ORDINAL = re.compile(r"st|nd|rd|d|th|o|a|er|[ºª]", re.IGNORECASE)
@@ -62,8 +63,9 @@ def html_text(page: str) -> str:
 
 
 def _struck_tags(text: str) -> set[str]:
-    """The tags of struck text that are closed each time; an open <S> is a column of an
-    SGML table.
+    """The tags of struck text (`_STRUCK`) that are closed each time they are opened.
+
+    An <S> that is not closed is a column of an SGML table; its text is not struck.
     """
     counts = Counter(re.findall(r"</?(?:strike|s|del)(?=[\s>])", text.lower()))
     return {tag for tag in _STRUCK if counts[f"<{tag}"] == counts[f"</{tag}"]}
@@ -76,7 +78,7 @@ class _Style:
     """
 
     text: str
-    is_hidden: bool
+    is_hidden: bool  # or struck
     is_block: bool | None  # None if the tag decides
     is_raised: bool
     font: str
@@ -122,8 +124,8 @@ class _Element:
 
 
 class _Flow:
-    """Walks a tree and writes its text: words, and the widest gap between them that the
-    elements ask for.
+    """Walks a tree and writes its text: words, and between them the widest of the gaps
+    that elements request.
     """
 
     def __init__(self, struck: Set[str]) -> None:
@@ -149,6 +151,7 @@ class _Flow:
             if node is None:
                 element = open_.pop()
                 self._leave(element)
+                # The tree ends with its root, also if the root has siblings.
                 node = element.node.next if open_ else None
             elif node.tag == "-text":
                 self._write(node.text_content or "")
@@ -208,7 +211,8 @@ class _Flow:
             self.markers.pop()
         if tag in ("td", "th"):
             written, gap = self.cells.pop()
-            self.gap = gap if written == len(self.out) else _SPACE
+            is_empty = written == len(self.out)
+            self.gap = gap if is_empty else _SPACE
         elif tag == "tr":
             self._request_gap(_LINE)
         elif element.is_block():
@@ -232,7 +236,8 @@ class _Flow:
         """Write the words of a text after the widest gap that is due."""
         words = text.replace("\r\n", "\n") if self.pre else " ".join(text.split())
         if not words:
-            self.gap = max(self.gap, _SPACE) if text else self.gap
+            if text:  # white space
+                self.gap = max(self.gap, _SPACE)
             return
         if (text[0].isspace() and not self.pre) or self._is_apart(words):
             self.gap = max(self.gap, _SPACE)

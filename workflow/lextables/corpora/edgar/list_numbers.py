@@ -8,7 +8,7 @@ from selectolax.lexbor import LexborNode
 
 LISTS = ("ol", "ul", "menu", "dir")
 
-# Searched in a style attribute in lower case, with the blanks between words.
+# Searched in a style attribute in lower case, without blanks around signs.
 _LIST_STYLE = re.compile(
     r"list-style(?:-type)?:[^;]{0,100}?(?<![\w-])(none|decimal|decimal-leading-zero|disc|circle|square"
     r"|(?:lower|upper)-(?:alpha|latin|roman)|lower-greek)(?![\w-])"
@@ -39,17 +39,17 @@ class NumberedList:
     @classmethod
     def opened(cls, node: LexborNode, style: str) -> "NumberedList":
         """The list that begins with a node, which has this ``style`` attribute."""
+        if node.tag != "ol":
+            # A style may give it numbers, but a `type` cannot.
+            return cls(_style_of({}, style, "disc"), number=1, step=1)
         attributes = node.attributes
-        is_ordered = node.tag == "ol"
-        # A `type` of other lists sets no numbers.
-        default = _style_of(attributes, "", "decimal") if is_ordered else "disc"
-        step = -1 if is_ordered and "reversed" in attributes else 1
         first = 1
-        if step < 0:
+        step = 1
+        if "reversed" in attributes:
             first = sum(child.tag == "li" for child in node.iter())
-        if is_ordered:
-            first = _whole_number(attributes.get("start"), first)
-        return cls(_style_of({}, style, default), first, step)
+            step = -1
+        first = _whole_number(attributes.get("start"), first)
+        return cls(_style_of(attributes, style, "decimal"), first, step)
 
     def marker(self, item: LexborNode, style: str) -> str:
         """The number of the next item as a browser shows it; empty without one."""
@@ -61,7 +61,9 @@ class NumberedList:
 
 
 def _style_of(attributes: Mapping[str, str | None], style: str, default: str) -> str:
-    """The style in CSS of the numbers of a list or an item."""
+    """The style in CSS of the numbers of a list or an item: that of its ``style``
+    attribute, else that of its ``type``, else ``default``.
+    """
     named = _LIST_STYLE.search(style)
     if named:
         return named[1]
@@ -69,18 +71,24 @@ def _style_of(attributes: Mapping[str, str | None], style: str, default: str) ->
 
 
 def _whole_number(text: str | None, default: int) -> int:
-    """The whole number with which an attribute begins; ``default`` without one."""
+    """The whole number with which an attribute begins; ``default`` if it begins with
+    none, or with one of more than nine digits.
+    """
     match = re.match(r"\s*([+-]?\d{1,9})(?!\d)", text or "")
     return int(match[1]) if match else default
 
 
 def _numeral(number: int, style: str) -> str:
-    """A number in a style of CSS; empty if the style shows none."""
+    """A number in a style of CSS; empty if the style shows none.
+
+    A style that cannot write the number, such as 0 in letters, shows its digits.
+    """
     if style in _UNNUMBERED:
         return ""
     text = f"{number:02}" if style == "decimal-leading-zero" else str(number)
     kind = style.split("-")[-1]
     if kind in _LETTERS and number > 0:
+        # After the last letter come two letters: z, aa, ab.
         letters = _LETTERS[kind]
         text = ""
         while number:

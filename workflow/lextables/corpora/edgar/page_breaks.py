@@ -27,7 +27,8 @@ _PLAIN = str.maketrans({"\u00a0": " ", "\u2028": "\n", "\x85": "\n"})
 def joined_pages(text: str, within: str) -> str:
     """Join the pages of a text, which form feeds separate, without their numbers.
 
-    ``within`` joins the halves of a sentence that runs over a page break.
+    A text of one page keeps its first and last line.  ``within`` joins the halves of a
+    sentence that runs over a page break.
     """
     text = text.translate(_PLAIN)
     pages = []
@@ -57,9 +58,10 @@ def _without_numbers(pages: list[list[str]]) -> list[list[str]]:
     at_top = _are_numbers([lines[0] for lines in pages])
     at_bottom = _are_numbers([lines[-1] for lines in pages])
     remaining = []
-    for lines, first, last in zip(pages, at_top, at_bottom, strict=True):
-        end = len(lines) - 1 if last and len(lines) > first else len(lines)
-        remaining.append(lines[int(first) : end])
+    for lines, has_top, has_bottom in zip(pages, at_top, at_bottom, strict=True):
+        start = 1 if has_top else 0
+        end = len(lines) - 1 if has_bottom else len(lines)
+        remaining.append(lines[start:end])
     return remaining
 
 
@@ -69,23 +71,28 @@ def _are_numbers(lines: list[str]) -> list[bool]:
     A marked number ("Page 3") always is.  A bare number is one if a page at most
     `FARTHEST` pages away has the number that counting on gives.
     """
-    marked = [_MARKED_NUMBER.fullmatch(line.strip()) for line in lines]
-    # Numbers that continue each other have the same prefix, and the same value less
-    # their place.
+    # Of each page: whether its number is marked, and the prefix of the number with its
+    # value less the place of the page.  Numbers that continue each other have both the
+    # same.
+    are_marked: list[bool] = []
     counts: list[tuple[str, int] | None] = []
     for place, line in enumerate(lines):
-        match = marked[place] or _BARE_NUMBER.fullmatch(line.strip())
-        if match:
-            *prefix, number = [group for group in match.groups() if group]
-            counts.append(("".join(prefix), _value(number) - place))
-        else:
-            counts.append(None)
+        marked = _MARKED_NUMBER.fullmatch(line.strip())
+        bare = _BARE_NUMBER.fullmatch(line.strip())
+        count = None
+        if marked:
+            (numeral,) = filter(None, marked.groups())
+            count = ("", _value(numeral) - place)
+        elif bare:
+            count = (bare[1] or "", _value(bare[2]) - place)
+        are_marked.append(marked is not None)
+        counts.append(count)
     are_numbers = []
     for place, count in enumerate(counts):
         before = counts[max(place - FARTHEST, 0) : place]
-        near = before + counts[place + 1 : place + 1 + FARTHEST]
-        continues = count is not None and count in near
-        are_numbers.append(marked[place] is not None or continues)
+        after = counts[place + 1 : place + 1 + FARTHEST]
+        continues = count is not None and count in before + after
+        are_numbers.append(are_marked[place] or continues)
     return are_numbers
 
 

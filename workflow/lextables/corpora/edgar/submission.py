@@ -26,6 +26,7 @@ _HEAD_TAG = re.compile(
 # The tags that divide a submission, at the beginning of a line.
 _MARK = re.compile(rb"\s*(</?(?:DOCUMENT|TEXT)>)", re.IGNORECASE)
 _MARK_WIDTH = 16  # characters, with indentation
+# At the end of a body whose last line has text before the tag.
 _LAST_END = re.compile(rb"</TEXT>\s*\Z", re.IGNORECASE)
 
 
@@ -72,8 +73,8 @@ def documents(
         match = _MARK.match(line[:_MARK_WIDTH])
         mark = match[1].upper() if match else b""
         if document is not None and document.ends_at(mark):
-            has_end = document.in_body or mark == b"</DOCUMENT>"
-            if has_end and is_wanted(document.type):
+            is_complete = document.in_body or mark == b"</DOCUMENT>"
+            if is_complete and is_wanted(document.type):
                 yield document.closed()
             document = None
         if mark == b"<DOCUMENT>":
@@ -86,6 +87,7 @@ def documents(
         elif mark == b"<TEXT>":
             document.in_body = True
             document.is_kept = is_wanted(document.type)
+            # Text may follow the tag on its line.
             document.body.append(line.lstrip()[len(mark) :])
         else:
             document.add_to_head(line)
@@ -134,15 +136,16 @@ class _OpenDocument:
 
 
 def _sgml_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """The lines as filed, also where only carriage returns end them.
+    """The lines as filed, without the marks of privacy-enhanced mail, also where only
+    carriage returns end them.
 
     Tags that stand on the same line as ``<DOCUMENT>`` get lines of their own.
     """
     is_mail: bool | None = None  # None before the first line
     for joined in lines:
         for line in joined.splitlines(keepends=True):
-            # Until 2000 texts went out as privacy-enhanced mail, which puts "- " before
-            # a line that starts with a dash.
+            # Until 2000 EDGAR sent texts as privacy-enhanced mail, which puts "- "
+            # before a line that starts with a dash.
             if is_mail is None:
                 is_mail = line.startswith(_MAIL)
             elif is_mail:
@@ -154,7 +157,9 @@ def _sgml_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def decoded(raw: bytes) -> str:
-    """The text of a line outside the documents: UTF-8, or else Windows-1252."""
+    """The text of a line outside the bodies of documents, or of an index: UTF-8, or
+    else Windows-1252.
+    """
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError:

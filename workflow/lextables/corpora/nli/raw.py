@@ -183,8 +183,9 @@ def text_id(text: str) -> str:
 class Spool:
     """Examples in their order of arrival, and their texts sorted by id.
 
-    They are stored in a temporary folder (``TMPDIR``) that is as large as all texts
-    uncompressed and is removed with the spool.
+    They are stored in a temporary folder (``TMPDIR``), which is removed with the spool.
+    It is as large as the uncompressed texts of all pairs: a premise of several pairs is
+    stored with each of them.
     """
 
     def __init__(self) -> None:
@@ -200,18 +201,19 @@ class Spool:
         Call it once, before reading.
         """
         with ExitStack() as opened_files:
-            files: list[IO[str]] = []
-            for path in [*self._texts, self._examples]:
+            text_files: list[IO[str]] = []
+            for path in self._texts:
                 file = path.open("w", encoding="utf-8")
-                files.append(opened_files.enter_context(file))
-            out = files.pop()
+                text_files.append(opened_files.enter_context(file))
+            example_file = self._examples.open("w", encoding="utf-8")
+            opened_files.enter_context(example_file)
             for row, premise, hypothesis, times in examples:
                 example = {
                     **row,
-                    "text_id": _write_text(files, premise),
-                    "pair_id": _write_text(files, hypothesis),
+                    "text_id": _write_text(text_files, premise),
+                    "pair_id": _write_text(text_files, hypothesis),
                 }
-                out.write(f"{json.dumps([example, times])}\n")
+                example_file.write(f"{json.dumps([example, times])}\n")
 
     def examples(self) -> Iterator[Row]:
         """Yield the examples; repeats get a number after their id."""
@@ -236,6 +238,7 @@ class Spool:
 
 
 def _write_text(files: list[IO[str]], text: str) -> str:
+    """Write a text to the file of its id, one of `FILES`; return the id."""
     name = text_id(text)
     files[int(name[:2], 16)].write(f"{json.dumps([name, text])}\n")
     return name
@@ -250,7 +253,7 @@ class Part:
     split: str
     form: Form
     file: str
-    """Its name in the registry."""
+    """Its name in the registry of sources."""
     inside: str = ""
     """Its member of pairs, if it is a zip."""
     times: int = 1

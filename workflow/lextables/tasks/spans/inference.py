@@ -101,7 +101,11 @@ def _is_mark(character: str) -> bool:
 
 
 def _byte_alphabet() -> dict[str, bytes]:
-    """Return {character: byte} of byte-level vocabularies (GPT-2)."""
+    """Return {character: byte} of byte-level vocabularies (GPT-2).
+
+    Bytes that Latin-1 shows stand for themselves; the others, in order, are the
+    characters from U+0100.
+    """
     shown: set[int] = set()
     for first, last in ("!~", "¡¬", "®ÿ"):
         shown.update(range(ord(first), ord(last) + 1))
@@ -227,7 +231,8 @@ class FinalText:
         word = self._word[first]
         last_word = self._word[last]
         whole = int(self._words.starts[word]), int(self._words.ends[last_word])
-        # A span that cannot be found, or not be mapped, becomes its whole words.
+        # A span that cannot be found, or not be mapped, becomes its whole words.  One
+        # that begins within a word begins with ## in the release, and is never found.
         spelt = self._spelt[self._piece_from[first] : self._piece_from[last + 1]]
         text = spelt.decode(errors="replace")
         span_text = " ".join(text.split())
@@ -328,12 +333,12 @@ def nbest(
     """Return the spans of one question, best first, by the released n-best rule.
 
     Windows are in order; each has the contract's tokens [token_from, token_to), the
-    first of them at position ``contract_from`` of its sequence.  The ``n_best`` spans
-    of all windows with the highest sums of logits are kept, each released text once
-    (`FinalText.place`).  The empty prediction has the lowest score of no answer of all
-    windows and is always kept, so that there may be ``n_best`` + 1 predictions.  If it
-    is the only one, the prediction `NOTHING_ELSE` comes before it, which the released
-    evaluator treats as a span.
+    first of them at position ``contract_from`` of its sequence.  Spans are ranked by
+    the sum of their logits, each released text once (`FinalText.place`), and with them
+    the empty prediction, which has the lowest score of no answer of all windows.  The
+    ``n_best`` best predictions are kept, and the empty one in any case, so that there
+    may be ``n_best`` + 1.  If it is the only one, the prediction `NOTHING_ELSE` comes
+    before it, which the released evaluator treats as a span.
     """
     # Positions in the sequence become tokens of the contract.
     moved = (token_from - contract_from)[:, None]
@@ -354,8 +359,10 @@ def nbest(
 
     by_text: dict[str, PredictedSpan] = {}
     for at in np.argsort(-scores, kind="stable"):
-        # The empty prediction counts if it is better.
-        if len(by_text) + (empty.score > scores[at]) >= n_best:
+        better = len(by_text)
+        if empty.score > scores[at]:
+            better += 1
+        if better >= n_best:
             break
         tokens = first_tokens[at], last_tokens[at]
         start, end = contract.place(*tokens)
@@ -366,11 +373,11 @@ def nbest(
             logits = float(start_logits[at]), float(end_logits[at])
             by_text[released] = PredictedSpan(released, text, start, end, *logits)
     spans = list(by_text.values())
-    better = sum(span.score >= empty.score for span in spans)
+    rank_of_empty = sum(span.score >= empty.score for span in spans)
     if not spans:
         spans = [PredictedSpan(NOTHING_ELSE, "", -1, -1, 0.0, 0.0)]
-        better = 1
-    spans.insert(better, empty)
+        rank_of_empty = 1
+    spans.insert(rank_of_empty, empty)
 
     sums = np.array([span.score for span in spans])
     odds = np.exp(sums - sums.max())
@@ -417,10 +424,10 @@ def predict(
 ) -> Iterator[Row]:
     """Yield the rows of `NBEST` of the questions, sorted by question and rank.
 
-    ``texts`` maps contracts to texts.  Only the windows of ``dataset`` are used, also
-    for a token's context and the score of no answer.  Memory holds the windows of one
-    contract, and spans of questions that come later in the order.  Raises `BadInput` if
-    logits are not finite.
+    ``texts`` maps contracts to texts.  Only the windows of ``dataset``, which may be a
+    selection, count for a token's context and for the score of no answer.  Memory holds
+    the windows of one contract, and spans of questions that come later in the order.
+    Raises `BadInput` if logits are not finite.
     """
     reader = _Reader(
         _cast(model) if settings.bf16 else model,
@@ -472,7 +479,8 @@ class _Reader:
 
     @torch.inference_mode()
     def best(self, items: np.ndarray, progress: tqdm) -> Best:
-        """Return the best positions of ``items``, in order.
+        """Return the best positions of windows, in the order of ``items``, which are
+        their indices in ``dataset``.
 
         Batches have windows of similar length.
         """
@@ -500,7 +508,7 @@ class _Reader:
         return Best(*columns)
 
     def _positions(self, items: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Return the arrays of `Best` for one batch of items."""
+        """Return the arrays of `Best`, in its order, for one batch of items."""
         batch = self.collator([self.dataset[int(item)] for item in items])
         del batch["start_positions"], batch["end_positions"]
         inputs = {name: part.to(self.model.device) for name, part in batch.items()}

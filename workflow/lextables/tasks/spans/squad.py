@@ -152,7 +152,7 @@ def _document(
         answers = []
         for each in asked["answers"]:
             answer = Answer(each["answer_start"], each["text"])
-            # Not every released file was read so far; some tools count bytes.
+            # Some tools count bytes.
             if answer.start < 0 or not text.startswith(answer.text, answer.start):
                 what = f"the answer {answer.text!r:.60} is not at {answer.start}"
                 place = f"{where}, question {asked['id']!r}"
@@ -201,7 +201,7 @@ def example_row(
 ) -> Row:
     """Return the row of `EXAMPLES` for a training example of the question.
 
-    The example has at most one answer.
+    The example has at most one answer; without one, both positions are -1.
     """
     start = -1
     end = -1
@@ -230,7 +230,10 @@ def collapsed(text: str) -> str:
 
 
 def stripped(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return the position of text[start:end] without white space around it."""
+    """Return the position of text[start:end] without white space around it.
+
+    If there is nothing but white space, the position is (``end``, ``start``).
+    """
     part = text[start:end]
     return end - len(part.lstrip()), start + len(part.rstrip())
 
@@ -251,7 +254,9 @@ def contract_texts(contracts: str | Path, split: str | None = None) -> dict[str,
 
 
 def training_texts(contracts: str | Path, percent: int) -> dict[str, str]:
-    """Return {contract: text} of ``percent`` per cent of the training contracts."""
+    """Return {contract: text} of ``percent`` per cent of the contracts that are not in
+    the test split.
+    """
     splits = contract_splits(contracts)
     texts = contract_texts(contracts)
     names: Set[str] = {name for name, split in splits.items() if split != "test"}
