@@ -99,6 +99,14 @@ def test_hits_are_scored_by_rank_in_any_order_of_the_rows():
     assert [shares[f"query: {name}"] for name in ("cap", "tort", "law")] == [0, 0.5, 1]
 
 
+def test_a_document_that_is_ranked_twice_is_rejected():
+    message = "a document is ranked twice for the query 'cap'; rank each document once"
+    with pytest.raises(BadInput, match=message):
+        scored({"cap": ["a", "b", "a"], "tort": ["a"]})
+    # A document that is not judged is dropped, and training queries are not scored.
+    scored({"cap": ["a", "x", "x"], "seen": ["a", "a"]})
+
+
 def test_scores_are_computed_for_the_given_metrics_and_groups(table):
     assert table["Recall@2", "query: cap"]["value"] == 0.5
     assert (table["Recall@2", "all"]["value"], table["Recall@2", "all"]["n"]) == (

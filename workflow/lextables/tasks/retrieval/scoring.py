@@ -10,6 +10,7 @@ from pathlib import Path
 from lextables.metrics import STRICT
 from lextables.metrics.ranking import by_name, strict_reading
 from lextables.pipeline.dataset import Row, read
+from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
 from lextables.tasks.retrieval.collection import Collection, Pair, Task, reorder
 from lextables.tasks.search import best_trial
@@ -27,7 +28,8 @@ def scores(
     hits are dropped, since their gain is unknown (ACORD, Appendix C.5.2).  With the
     pool ``all`` they remain, with gain 0.  A metric that the paper's text defines
     differently from its tables also has the reading `, strict`, the text's.  Groups are
-    ``all``, each value of the task's columns ``groups``, and each query.
+    ``all``, each value of the task's columns ``groups``, and each query.  Raises
+    `BadInput` for a document that is ranked twice for a query.
     """
     task = collection.task
     queries = {}
@@ -42,6 +44,12 @@ def scores(
         document = row["document_id"]
         if query in qrels and (task["pool"] == "all" or document in qrels[query]):
             run[query].append(document)
+
+    for query, ranking in run.items():
+        if len(set(ranking)) < len(ranking):
+            what = f"a document is ranked twice for the query {query!r}"
+            do = "rank each document once"
+            raise BadInput(what, where="predictions", do=do)
 
     values: dict[str, Mapping[str, float]] = {}
     for metric in task["metrics"]:
