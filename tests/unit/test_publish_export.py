@@ -14,6 +14,8 @@ from helpers import stored_pages
 from helpers.published_rows import data_set, export, run
 from lextables import ROOT
 from lextables.pipeline.dataset import Column, Table, read
+from lextables.pipeline.errors import BadInput
+from lextables.pipeline.run import record_weights, recorded
 from lextables.planning.paper_plan import PLANNERS
 from lextables.publish import folder
 from lextables.publish.card import CATEGORIES
@@ -245,6 +247,10 @@ def test_transformers_loads_exported_weights_as_they_are(tmp_path):
         tiny_encoder, tmp_path / "runs/quill/train/minilm/none/seed0/weights"
     )
     (weights / ".lock").touch()
+    record = weights.parent / "run.json"
+    with recorded(record, {}):
+        pass
+    record_weights(record, weights)
     tasks = {"quill": {"task": "classification", "names": {}}}
     content = export([census], tasks=tasks, weights=[weights])
     (data_set_part,) = content.sets
@@ -261,6 +267,9 @@ def test_transformers_loads_exported_weights_as_they_are(tmp_path):
         [census], weights=[tmp_path / "runs/other/train/m/none/seed0/weights"]
     ).sets
     assert folder.link_weights(other, tmp_path / "empty") == []
+    (weights / "config.json").write_text("{}")
+    with pytest.raises(BadInput, match="the weights changed after their training"):
+        folder.link_weights(data_set_part, tmp_path / "changed")
 
 
 def test_scores_of_runs_are_exported(tmp_path):
@@ -271,3 +280,20 @@ def test_scores_of_runs_are_exported(tmp_path):
     assert [*read(tmp_path / f"out/scores/{predicted.name}.parquet")] == scored
     card = (tmp_path / "out/README.md").read_text(encoding="utf-8")
     assert f"| quill | `{predicted.name}` | BM25 / None |" in card
+
+
+@pytest.mark.parametrize("damaged", ["table", "scores"])
+def test_a_damaged_table_is_not_exported(tmp_path, damaged):
+    census = data_set(tmp_path, "quill", {CLAUSES: ROWS})
+    scored = [{"metric": "AUPR", "group": "all", "value": 0.5, "n": 2}]
+    predicted = run(tmp_path, "quill", NOTES, [{"note": "a prediction"}], scored)
+    path = predicted.scores
+    if damaged == "table":
+        path = census.parent / "clauses.parquet"
+    content = bytearray(path.read_bytes())
+    # The first page begins after the letters PAR1 and a header of some bytes.
+    content[60] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(BadInput, match=f"{path.name}: the file is damaged"):
+        folder.write(export([census], [predicted]), tmp_path / "out")
+    assert not (tmp_path / "out").exists()

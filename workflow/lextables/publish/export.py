@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from lextables.pipeline.dataset import Census, parquet_file
+from lextables.pipeline.dataset import Census, parquet_file, row_groups
 from lextables.pipeline.entries import Entry
 from lextables.pipeline.files import read_json
 from lextables.pipeline.table_texts import config_name, description_of, key_of
@@ -258,6 +258,13 @@ def _sources(sets: Sequence[PublishedSet], source_texts: Record) -> list[Record]
             place = source["source"], source["file"]
             sources[*place, source["variant"], source["obtained_from"]] = source
     return [source for _, source in sorted(sources.items())]
+
+
+def link_table(source: Path, target: Path) -> None:
+    """`link` a parquet file; raises `BadInput` if any part of it is damaged."""
+    for _ in row_groups(source):
+        pass
+    link(source, target)
 
 
 def link(source: Path, target: Path) -> None:

@@ -4,10 +4,18 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from lextables.pipeline.atomic import replacing_folder
+from lextables.pipeline.run import check_weights
 from lextables.publish import predictions, questions, squad, trec
 from lextables.publish.card import bibtex, card, categories, description, licence_text
 from lextables.publish.croissant import croissant
-from lextables.publish.export import Export, Format, PublishedSet, RunFolder, link
+from lextables.publish.export import (
+    Export,
+    Format,
+    PublishedSet,
+    RunFolder,
+    link,
+    link_table,
+)
 
 # Functions that write a data set and its predictions in the formats of other tools, by
 # kind of task.
@@ -34,9 +42,9 @@ def write(export: Export, path: str | Path) -> None:
                     *link_weights(data_set, folder),
                 ]
             for run in data_set.runs:
-                link(run.scores, folder / f"scores/{run.name}.parquet")
+                link_table(run.scores, folder / f"scores/{run.name}.parquet")
         for table in export.tables:
-            link(table.path, out / table.file)
+            link_table(table.path, out / table.file)
         keywords = ["legal", *categories(export)]
         texts = {
             "README.md": card(export, formats),
@@ -51,8 +59,11 @@ def write(export: Export, path: str | Path) -> None:
 def link_weights(data_set: PublishedSet, folder: Path) -> list[Format]:
     """Link the weights fine-tuned on a data set into its folder; return the description
     of the files.
+
+    Raises `BadInput` for weights that are not those that their run wrote.
     """
     for weights in data_set.weights:
+        check_weights(weights)
         place = folder / "weights" / RunFolder(weights.parent).name
         for path in sorted(weights.rglob("[!.]*")):
             if path.is_file():
