@@ -194,6 +194,16 @@ def test_a_table_shows_the_reason_and_the_conditions_that_ran():
     ]
 
 
+def test_a_table_shows_the_reason_of_a_run_that_was_not_scored():
+    run = "runs/acord/retrieve/bm25/short/seed0"
+    Path("results", run).mkdir(parents=True)
+    Path("results", run, "run.json").write_text("{}")
+    not_run.leave([f"results/{run}/scores.parquet"], WHY)
+    row = {"row": "BM25", "reason": "", "runs": {"short": [run]}}
+    expected = [row | {"reason": WHY, "runs": {}}]
+    assert rows_that_ran([row], Path("results")) == expected
+
+
 def test_loading_errors_become_bad_input_but_bugs_are_raised_unchanged():
     @loading_weights()
     def load(error):

@@ -19,9 +19,10 @@ with job(snakemake.log[0]):
     params = snakemake.params
     runs = []
     for path, rows in zip(snakemake.input.predictions, params.rows, strict=True):
+        run_folder = Path(path).parent
         # A file of a run that could not be computed has the reason instead.
-        if not not_run.reason(path):
-            runs.append(PublishedRun(Path(path).parent, rows))
+        if not not_run.of_run(run_folder):
+            runs.append(PublishedRun(run_folder, rows))
     export = gather(
         snakemake.wildcards.export,
         about=About.model_validate(params.about),

@@ -44,6 +44,13 @@ def reason(path: str | Path) -> str:
     return ""
 
 
+def of_run(folder: Path) -> str:
+    """Return the reason in the record or the scores of the run in ``folder``; empty for
+    a run with scores.
+    """
+    return reason(folder / "run.json") or reason(folder / "scores.parquet")
+
+
 def inherited(inputs: Iterable[str]) -> str:
     """Return the first reason among a job's inputs; empty if all of them are
     results.

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lextables.metrics import HIGH, LOW
+from lextables.pipeline import not_run
 from lextables.pipeline.dataset import read
 from lextables.pipeline.version import version_text
 from lextables.report import tables
@@ -139,7 +140,7 @@ def page(run: RunRecord, links: Links, config: Settings, root: str) -> Page:
     record = run.record
     files = {}
     for name in FILES:
-        if (folder / name).exists():
+        if (folder / name).exists() and not not_run.reason(folder / name):
             files[name] = f"{run.folder}/{name}"
     scores = []
     target = "run.json"

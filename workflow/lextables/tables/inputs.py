@@ -131,7 +131,7 @@ class Inputs:
 
 def rows_that_ran(rows: Iterable[Record], root: Path) -> list[dict[str, Any]]:
     """Return ``rows`` (`planner.Plan.rows`) without the conditions that have a run that
-    was not run.
+    was not run, or not scored.
 
     The reasons of these runs are added to the row's.  ``root`` is the folder that the
     folders of runs lie in.
@@ -141,7 +141,7 @@ def rows_that_ran(rows: Iterable[Record], root: Path) -> list[dict[str, Any]]:
         runs_by_condition = {}
         reasons = [row["reason"]]
         for condition, runs in row["runs"].items():
-            run_reasons = [not_run.reason(root / run / "run.json") for run in runs]
+            run_reasons = [not_run.of_run(root / run) for run in runs]
             reason = next(filter(None, run_reasons), "")
             reasons.append(reason)
             if not reason:
