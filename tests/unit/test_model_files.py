@@ -198,6 +198,12 @@ def test_a_file_that_is_larger_than_any_model_is_not_read(folder, tmp_path, name
     assert f"{name}: is no regular file of a model" in sentence(folder, tmp_path)
 
 
+def test_a_chat_template_in_its_own_file_is_part_of_the_model(folder):
+    template = folder / "chat_template.jinja"
+    template.write_text("{{ messages }}")
+    assert template in model_files(folder)
+
+
 def test_a_valid_folder_and_links_to_regular_files_are_accepted(folder, tmp_path):
     assert sentence(folder, tmp_path) == ""
     # As in the cache of the hub.

@@ -15,7 +15,7 @@ from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import Strict, json_value, typed
 
 # Files that loading needs; the same weights in other formats are not fetched.
-HUB_FILES = ("*.json", "*.txt", "*.safetensors", "*.model")
+HUB_FILES = ("*.json", "*.txt", "*.safetensors", "*.model", "*.jinja")
 # Weights of a folder without safetensors.  They are loaded with ``weights_only`` (the
 # default of transformers and sentence-transformers), which unpickles tensors and
 # nothing else.
