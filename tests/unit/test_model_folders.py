@@ -50,6 +50,10 @@ ADAPTER = {"adapter_config.json": {"peft_type": "LORA"}, WEIGHTS: NO_FILE}
         (ADAPTER | {"config.json": NO_FILE}, "contains only an adapter"),
         ({"adapter_config.json": b"["}, ""),
         (
+            {"adapter_config.json": {}, "adapter_model.safetensors": b"x"},
+            "contains a model and an adapter; merge it into its model",
+        ),
+        (
             {WEIGHTS: NO_FILE, INDEX_FILE: INDEX, PART_1: b"weights"},
             f"contains no weights ({PART_2})",
         ),

@@ -22,6 +22,7 @@ LFS = b"version https://git-lfs.github.com"  # beginning of a pointer of Git LFS
 WEIGHTS, INDEX = SAFETENSORS
 PICKLED = "pytorch_model.bin"
 PICKLED_INDEX = "pytorch_model.bin.index.json"
+ADAPTERS = ("adapter_model.safetensors", "adapter_model.bin")
 # A folder with one of these files has a tokenizer.
 TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 _MERGE = "merge it into its model (merge_and_unload of peft), and name that folder"
@@ -79,11 +80,18 @@ def body_of(folder: Path) -> Path | None:
 
 
 def _adapter(folder: Path) -> Fault | None:
-    """A fault for an adapter (LoRA and others) without the model that it changes."""
-    is_adapter = (folder / "adapter_config.json").is_file()
-    if _has_any(folder, SAFETENSORS) or not is_adapter:
+    """A fault for an adapter (LoRA and others), without or beside the model that it
+    changes: loading would leave it out.
+    """
+    if not (folder / "adapter_config.json").is_file():
         return None
-    return Fault(f"the folder {str(folder)!r} contains only an adapter", _MERGE)
+    if not _has_any(folder, SAFETENSORS):
+        return Fault(f"the folder {str(folder)!r} contains only an adapter", _MERGE)
+    if not _has_any(folder, ADAPTERS):
+        return None
+    what = f"the folder {str(folder)!r} contains a model and an adapter"
+    do = f"{_MERGE}, or delete the files adapter_* to use the model without it"
+    return Fault(what, do)
 
 
 def _has_any(folder: Path, names: Iterable[str]) -> bool:
