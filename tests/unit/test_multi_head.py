@@ -275,6 +275,17 @@ def test_new_heads_replace_those_stored_with_the_encoder(encoder, tmp_path, fami
     assert changed_by_seed == changed_weights == head_weights
 
 
+def test_a_head_of_another_number_of_labels_is_replaced(encoder, tmp_path):
+    model = trained(encoder(), "family", loss="cross_entropy")
+    save(model, tmp_path / "saved", HEADS)
+    loaded = load(str(tmp_path / "saved"), [2, 4], "family", seed=5)
+    again = load(str(tmp_path / "saved"), [2, 4], "family", seed=5)
+    assert loaded.body.classifier.out_features == 6
+    assert equal(loaded.state_dict(), again.state_dict())
+    encoder_weights = model.body.base_model.state_dict()
+    assert equal(loaded.body.base_model.state_dict(), encoder_weights)
+
+
 def is_of_head(name):
     # BERT's pooler belongs to the encoder, DeBERTa's to the head.
     return name.startswith(("body.classifier.", "body.pooler."))

@@ -6,6 +6,7 @@ prints `fault_of` as JSON, within limits of processor time and memory.
 """
 
 import json
+import re
 import resource
 import sys
 from collections.abc import Collection, Iterator, Mapping
@@ -117,6 +118,10 @@ _WITH_HEAD = {
     "question-answering": AutoModelForQuestionAnswering,
     "language-model": AutoModelForCausalLM,
 }
+# Outputs of the heads of kinds that have a fixed number, whatever a configuration says.
+_OUTPUTS = {"cross-encoder": 1, "question-answering": 2}
+_MEDIA = ("image_token", "audio_token", "video_token")  # attributes of tokenizers
+_LAYER = re.compile(r"\.\d+\.")  # the number of a layer in the name of a tensor
 # Endings of the names of architectures that write text.
 _LANGUAGE_MODELS = ("ForCausalLM", "LMHeadModel")
 _WRITERS = (*_LANGUAGE_MODELS, "ForConditionalGeneration")
@@ -137,7 +142,7 @@ def missing_tensors(folder: str | Path, kind: str) -> set[str]:
     `BadInput` if the size of a tensor differs from the configuration.
     """
     if kind in _WITH_HEAD:
-        options = {"num_labels": 1} if kind == "cross-encoder" else {}
+        options = {"num_labels": _OUTPUTS[kind]} if kind in _OUTPUTS else {}
         return fresh(_without_values(_WITH_HEAD[kind], folder, **options)[1])
     loaders: list[type] = [AutoModel]
     if kind == "encoder":  # for both uses of an encoder
@@ -153,8 +158,9 @@ def _without_values(
 ) -> tuple[PreTrainedModel, Report]:
     """Return a model without the values of its tensors, and the report of loading it.
 
-    Raises `BadInput` for a tensor of another size than the configuration's, and for a
-    classifier of several labels in place of a cross-encoder.
+    Raises `BadInput` for a tensor of another size than the configuration's, for layers
+    that the configuration leaves out, and for a head with another number of labels than
+    the kind of model has.
     """
     model, report = loader.from_pretrained(
         folder,
@@ -164,14 +170,28 @@ def _without_values(
         trust_remote_code=False,
         **options,
     )
+    own_config = "use the config.json that was saved with the weights"
+    prefix = f"{model.base_model_prefix}."
     for name, saved, expected in sorted(report["mismatched_keys"], key=str):
-        labels = saved[0]
-        if options.get("num_labels") == expected[0] == 1:
-            raise BadInput(f"its head has {labels} labels, and a cross-encoder has one")
+        outputs = options.get("num_labels")
+        if outputs == expected[0] and not name.startswith(prefix):
+            raise BadInput(
+                f"its head has {saved[0]} labels, and this kind of model has {outputs}"
+            )
         what = (
             f"the weights have {name} in the shape {[*saved]} instead of {[*expected]}"
         )
-        raise BadInput(what, do="use the config.json that was saved with the weights")
+        raise BadInput(what, do=own_config)
+    parts = {
+        _LAYER.sub(".N.", name.removeprefix(prefix)) for name in model.state_dict()
+    }
+    left_out = []
+    for name in report["unexpected_keys"]:
+        if _LAYER.sub(".N.", name.removeprefix(prefix)) in parts:
+            left_out.append(name)
+    if left_out:
+        what = f"the weights have more layers than the config.json, such as {min(left_out)}"
+        raise BadInput(what, do=own_config)
     return model, report
 
 
@@ -284,6 +304,7 @@ def load_span_model(
         model, report = AutoModelForQuestionAnswering.from_pretrained(
             folder,
             num_labels=2,
+            ignore_mismatched_sizes=True,
             dtype=torch.float32,
             output_loading_info=True,
             trust_remote_code=False,

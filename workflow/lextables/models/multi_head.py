@@ -268,6 +268,8 @@ def load(
         body, report = AutoModelForSequenceClassification.from_pretrained(
             folder,
             num_labels=sum(sizes),
+            # A head of another number of labels is replaced by a new one.
+            ignore_mismatched_sizes=True,
             output_loading_info=True,
             trust_remote_code=False,
         )
