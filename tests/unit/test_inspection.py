@@ -316,6 +316,18 @@ def test_a_vocabulary_of_another_size_is_rejected(model, name, kind):
     assert expected in message(folder, kind)
 
 
+def test_a_token_for_images_needs_no_vector(model):
+    folder = model("masked")
+    tokenizer = wordpiece(WORDS)
+    tokenizer.add_tokens(["<image>"], special_tokens=True)
+    tokenizer.save_pretrained(folder)
+    assert "the tokenizer has 9 tokens" in message(folder, "encoder")
+    path = folder / "tokenizer_config.json"
+    settings = json.loads(path.read_text()) | {"image_token": "<image>"}
+    path.write_text(json.dumps(settings))
+    check(folder, "encoder", "Mine")
+
+
 def test_missing_weights_are_found_in_a_separate_process(model, monkeypatch):
     monkeypatch.setattr(sys, "executable", forked.interpreter())
     folder = model("relevance")

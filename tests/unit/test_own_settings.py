@@ -12,10 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import (
     Normalize,
     Pooling,
+    Router,
     Transformer,
 )
 from torch.nn.functional import cross_entropy
@@ -33,8 +35,9 @@ from transformers import (
 )
 
 from helpers import tiny_encoders
-from lextables.models import bi_encoder, loading, own_settings
+from lextables.models import bi_encoder, folders, loading, own_settings
 from lextables.models.bi_encoder_training import GradedSoftmax, prompts
+from lextables.models.files import model_files
 from lextables.models.positions import positions
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import recorded
@@ -207,6 +210,39 @@ def test_prompts_are_those_of_the_model(encoder, saved, query, document):
         assert function(model, ["merger effect"]) == pytest.approx(expected, abs=1e-6)
 
 
+def test_vectors_have_the_models_own_dimensions(encoder):
+    folder = encoder()
+    settings = Path(folder) / "config_sentence_transformers.json"
+    saved = json.loads(settings.read_text()) | {"truncate_dim": 8}
+    settings.write_text(json.dumps(saved))
+    model = bi_encoder.load(folder, CPU, 32)
+    expected = library(folder).encode(WORDS, normalize_embeddings=True)
+    assert expected.shape == (len(WORDS), 8)
+    assert bi_encoder.encode(model, WORDS) == pytest.approx(expected, abs=1e-6)
+
+
+def test_the_transformers_of_a_router_belong_to_the_model(tmp_path):
+    routes = []
+    for _ in range(2):
+        body = Transformer(str(SAMPLE))
+        routes.append([body, Pooling(body.get_embedding_dimension())])
+    router = Router.for_query_document(*routes)
+    model = SentenceTransformer(modules=[router], device="cpu")
+    model.save_pretrained(str(tmp_path), create_model_card=False)
+    weights = tmp_path / "query_0_Transformer/model.safetensors"
+    assert weights in model_files(tmp_path)
+    assert loading.fault_of(tmp_path, "bi-encoder", 0) == ("", "")
+    assert folders.fault(tmp_path) is None
+    tensors = load_file(weights)
+    del tensors["encoder.layer.0.output.dense.weight"]
+    save_file(tensors, weights, metadata={"format": "pt"})
+    assert "lack 1 tensors" in loading.fault_of(tmp_path, "bi-encoder", 0)[0]
+    with pytest.raises(BadInput, match="the weights lack 1 tensors"):
+        bi_encoder.load(str(tmp_path), CPU)
+    weights.unlink()
+    assert "query_0_Transformer' contains no weights" in folders.fault(tmp_path).what
+
+
 def test_a_default_prompt_is_used_where_no_side_is_meant(encoder):
     model = bi_encoder.load(
         encoder(prompts={"all": "cash "}, default_prompt_name="all"), CPU, 32
@@ -297,6 +333,15 @@ def test_the_check_before_a_run_loads_the_own_settings(sample):
         assert (
             next(iter(change.values())) in loading.fault_of(folder, "bi-encoder", 0)[0]
         )
+
+
+def test_a_model_that_pools_nothing_is_refused(sample):
+    folder = sample(32)
+    modules = json.loads((folder / "modules.json").read_text())
+    (folder / "modules.json").write_text(json.dumps(modules[:1]))
+    what, do = loading.fault_of(folder, "bi-encoder", 0)
+    assert what == "it has a vector for each token, and none for a text"
+    assert do == "add the module that pools them to modules.json"
 
 
 @pytest.mark.parametrize(

@@ -21,14 +21,14 @@ from zipfile import BadZipFile
 import numpy as np
 import torch
 from sentence_transformers import SentenceTransformer
-from sentence_transformers.util import batch_to_device
+from sentence_transformers.util import batch_to_device, truncate_embeddings
 from torch.nn.functional import normalize
 from tqdm import tqdm
 from transformers import PreTrainedTokenizerBase
 
 from lextables.models import device, loading
 from lextables.models.files import check_named_code
-from lextables.models.folders import body_of
+from lextables.models.folders import bodies_of
 from lextables.models.in_parts import PROCESSOR_TOKENS, Batch, in_parts_that_fit
 from lextables.models.own_settings import COSINE, prompt_name, set_length
 from lextables.models.tokenised import AT_ONCE, tokenised
@@ -63,8 +63,7 @@ def load(
     whose configuration names code, or with missing weights.
     """
     check_named_code(folder)
-    body = body_of(Path(folder))
-    if body:
+    for body in bodies_of(Path(folder)):
         loading.check_complete(folder, loading.missing_tensors(body, "bi-encoder"))
     model = SentenceTransformer(folder, device=str(where)).float()
     loading.check_finite(folder, model)
@@ -241,6 +240,7 @@ class _Encoder:
         # A vector with a number that is not finite has no length either.
         lengths = vectors.norm(dim=-1).cpu().numpy()
         finite(lengths, "the vectors of the model", where="encoding")
+        vectors = truncate_embeddings(vectors, self.model.truncate_dim)
         if self.unit:
             vectors = normalize(vectors)
         return vectors.cpu().numpy()

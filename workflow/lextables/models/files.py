@@ -27,7 +27,8 @@ MAX_WEIGHTS = 4 << 40  # bytes
 MAX_OTHER = 1 << 30  # bytes, such as those of a vocabulary
 OF_WEIGHTS = (".safetensors", ".bin", ".gguf")
 MOST_PARTS = 9  # nested folders in the path of a module
-WITHOUT_WEIGHTS = ("Pooling", "Normalize")  # kinds of modules
+ROUTERS = ("Asym", "Router")  # kinds of modules that consist of other modules
+WITHOUT_WEIGHTS = ("Pooling", "Normalize", *ROUTERS)  # kinds of modules
 
 
 class _Module(Strict):
@@ -35,6 +36,12 @@ class _Module(Strict):
 
     type: str
     path: str
+
+
+class _Router(Strict):
+    """The modules of a router: {folder below the router's: type}."""
+
+    types: dict[str, str]
 
 
 def cache_folder(hub: str) -> Path:
@@ -151,10 +158,10 @@ def pickle_patterns(folder: Path) -> list[str]:
 
 
 def modules_of(folder: Path) -> list[tuple[str, str]]:
-    """Return the (kind, folder) of each module of a sentence-transformers model; empty
-    for any other.
+    """Return the (kind, folder) of each module of a sentence-transformers model, a
+    router's own modules after it; empty for any other model.
 
-    Raises `BadInput` if the file with the modules is damaged.
+    Raises `BadInput` if a file with modules is damaged.
     """
     path = folder / "modules.json"
     if not path.exists():
@@ -166,6 +173,24 @@ def modules_of(folder: Path) -> list[tuple[str, str]]:
         check_inside(module.path, path, parts=MOST_PARTS)
         _, _, kind = module.type.rpartition(".")
         kinds.append((kind, module.path))
+        if kind in ROUTERS:
+            kinds += _routed(folder, module.path)
+    return kinds
+
+
+def _routed(folder: Path, router: str) -> list[tuple[str, str]]:
+    """Return the (kind, folder) of each module of the router in a folder of a model."""
+    path = folder / router / "router_config.json"
+    if not path.exists():  # an older model
+        path = folder / router / "config.json"
+    if not path.exists():
+        return []  # loading reports it
+    content = json_value(settings_content(path), str(path), COPY)
+    kinds = []
+    for name, module_type in typed(_Router, content, str(path), COPY).types.items():
+        check_inside(name, path, parts=MOST_PARTS)
+        _, _, kind = module_type.rpartition(".")
+        kinds.append((kind, str(PurePosixPath(router, name))))
     return kinds
 
 

@@ -59,24 +59,28 @@ def _fault(folder: Path, pickles: bool) -> Fault | None:
     """
     if not folder.is_dir():
         return Fault(f"the folder {str(folder)!r} does not exist")
-    body = body_of(folder)
     is_gguf = gguf_file(folder) is not None
     first_fault = _adapter(folder) or _damaged(folder)
     if first_fault or is_gguf:
         return first_fault
-    first_fault = _without_config(folder, body)
-    if first_fault or body is None:
-        return first_fault
-    return _without_weights(body, pickles) or _without_tokenizer(body)
+    bodies = bodies_of(folder)
+    first_fault = _without_config(folder, bodies)
+    for body in bodies:
+        first_fault = first_fault or _adapter(body)
+        first_fault = first_fault or _without_weights(body, pickles)
+        first_fault = first_fault or _without_tokenizer(body)
+    return first_fault
 
 
-def body_of(folder: Path) -> Path | None:
-    """Return the folder of a model's transformer; None for one of word vectors."""
+def bodies_of(folder: Path) -> list[Path]:
+    """Return the folders of a model's transformers; empty for one of word vectors.
+
+    A model with a route for queries and one for documents may have two.
+    """
     modules = modules_of(folder)
     if not modules:
-        return folder
-    kind, path = modules[0]
-    return folder / path if kind == "Transformer" else None
+        return [folder]
+    return [folder / path for kind, path in modules if kind == "Transformer"]
 
 
 def _adapter(folder: Path) -> Fault | None:
@@ -113,10 +117,10 @@ def _damaged(folder: Path) -> Fault | None:
     return None
 
 
-def _without_config(folder: Path, body: Path | None) -> Fault | None:
+def _without_config(folder: Path, bodies: Iterable[Path]) -> Fault | None:
     """A fault for a missing config.json; it names a model's folder below, if any."""
     modules = modules_of(folder)
-    places = [] if body is None else [body]
+    places = list(bodies)
     for kind, path in modules:
         if kind in ("Pooling", "Dense"):
             places.append(folder / path)

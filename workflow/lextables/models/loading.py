@@ -30,7 +30,7 @@ from transformers import (
 from transformers.utils import logging
 
 from lextables.models.files import modules_of
-from lextables.models.folders import body_of
+from lextables.models.folders import bodies_of
 from lextables.models.positions import positions
 from lextables.pipeline.atomic import replacing_folder
 from lextables.pipeline.errors import BadInput, first_line, loading_weights
@@ -222,10 +222,15 @@ def _check(folder: Path, kind: str, tokens: int) -> None:
     Checks that no tensor is missing, that the architecture is of this kind, that it
     reads so many tokens, and that the tokenizer belongs to the model.
     """
-    body = body_of(folder) if kind == "bi-encoder" else folder
-    if body is None:  # word vectors
-        _check_sentence_encoder(folder, transforms=False)
-        return
+    bodies = bodies_of(folder) if kind == "bi-encoder" else [folder]
+    for body in bodies:
+        _check_body(folder, body, kind, tokens)
+    if kind == "bi-encoder":
+        _check_sentence_encoder(folder, transforms=bool(bodies))
+
+
+def _check_body(folder: Path, body: Path, kind: str, tokens: int) -> None:
+    """`_check` of a transformer of the model in ``folder``."""
     check_complete(folder, missing_tensors(body, kind))
     model = _without_values(AutoModel, body)[0]
     _check_kind(model.config, kind, bool(modules_of(folder)))
@@ -233,15 +238,26 @@ def _check(folder: Path, kind: str, tokens: int) -> None:
     if most is not None and tokens > most:
         raise BadInput(f"it reads at most {most:,} tokens, and {tokens:,} are needed")
     tokenizer = AutoTokenizer.from_pretrained(body, trust_remote_code=False)
-    size = max(tokenizer.get_vocab().values()) + 1
+    size = _vocabulary_size(tokenizer)
     vectors = len(model.get_input_embeddings().get_parameter("weight"))
     if not MIN_VOCABULARY_SHARE * vectors <= size <= vectors:
         what = (
             f"the tokenizer has {size:,} tokens and the model vectors for {vectors:,}"
         )
         raise BadInput(what, do=RESAVE)
-    if kind == "bi-encoder":
-        _check_sentence_encoder(folder, transforms=True)
+
+
+def _vocabulary_size(tokenizer: PreTrainedTokenizerBase) -> int:
+    """Return the number of vectors that a tokenizer's texts need.
+
+    A token that stands for an image has no vector of its own in a model that only reads
+    text (Gemma 3 1B).
+    """
+    media = {getattr(tokenizer, name, None) for name in _MEDIA}
+    numbers = [
+        number for token, number in tokenizer.get_vocab().items() if token not in media
+    ]
+    return max(numbers) + 1
 
 
 def _check_sentence_encoder(folder: Path, *, transforms: bool) -> None:
@@ -266,7 +282,11 @@ def _check_sentence_encoder(folder: Path, *, transforms: bool) -> None:
         raise BadInput(f"its similarity_fn_name is {similarity!r}", do=do)
     if transforms:
         options = {"device_map": "meta"}
-        set_length(SentenceTransformer(str(folder), model_kwargs=options), None)
+        model = SentenceTransformer(str(folder), model_kwargs=options)
+        if getattr(model[-1], "module_output_name", None) == "token_embeddings":
+            do = "add the module that pools them to modules.json"
+            raise BadInput("it has a vector for each token, and none for a text", do=do)
+        set_length(model, None)
     else:
         SentenceTransformer(str(folder), device="cpu").encode(["a clause"])
 
