@@ -97,16 +97,19 @@ def test_a_cache_that_cannot_be_written_or_read_is_ignored(tmp_path, folder):
     assert Contents(tmp_path / "kept").folder(folder) == expected
 
 
-def test_the_digest_of_an_output_folder_includes_hidden_files(tmp_path, folder):
+def test_the_digest_of_an_output_folder_is_that_of_a_folder_of_the_user(
+    tmp_path, folder
+):
     digest = folder_content(folder)
     shutil.copytree(folder, tmp_path / "elsewhere/of-this-name")
     assert folder_content(tmp_path / "elsewhere/of-this-name") == digest
     # It equals the cached digest of a user's folder.
     assert Contents(tmp_path / "kept").folder(folder) == digest
-    # Hidden files are part of the output of a rule.
-    (folder / ".part").write_text("")
-    assert folder_content(folder) != digest
-    (folder / ".part").unlink()
+    # Of a file manager that showed the folder.
+    (folder / ".DS_Store").write_text("")
+    (folder / ".thumbnails").mkdir()
+    (folder / ".thumbnails/1.png").write_text("")
+    assert folder_content(folder) == digest
     (folder / "weights.bin").write_bytes(b"12345679")
     changed = folder_content(folder)
     (folder / "weights.bin").rename(folder / "others.bin")

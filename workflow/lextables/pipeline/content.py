@@ -13,7 +13,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.files import SNAKEMAKE_MARK, read_record, write_result
+from lextables.pipeline.files import read_record, write_result
 
 
 class _Fetched(BaseModel):
@@ -47,8 +47,7 @@ class Contents:
         """
         path = Path(path).absolute()
         if files is None:
-            paths = [file for file in path.rglob("*") if file.is_file()]
-            files = [file for file in paths if not _hidden(file.relative_to(path))]
+            files = _files_below(path)
         inside = sorted(path / file for file in files)
         return _together(self._each(path, inside))
 
@@ -85,15 +84,14 @@ class Contents:
 
 def folder_content(path: str | Path) -> str:
     """Return ``sha256:…`` over the names and digests of all files below a rule's output
-    folder.
+    folder that are not hidden.
 
-    Unlike `Contents.folder` it caches nothing and includes hidden files, except the one
-    that Snakemake adds after the job.
+    It is that of `Contents.folder`, which also caches it.  Snakemake and file managers
+    add hidden files after the job.
     """
     digests = {}
-    for file in Path(path).rglob("*"):
-        if file.is_file() and file.name != SNAKEMAKE_MARK:
-            digests[file.relative_to(path).as_posix()] = _digest(file)
+    for file in _files_below(Path(path)):
+        digests[file.relative_to(path).as_posix()] = _digest(file)
     return _together(digests)
 
 
@@ -127,8 +125,14 @@ def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def _hidden(path: Path) -> bool:
-    return any(part.startswith(".") for part in path.parts)
+def _files_below(folder: Path) -> list[Path]:
+    """Return the files below ``folder`` that are not hidden, nor in a hidden folder."""
+    files = []
+    for file in folder.rglob("*"):
+        parts = file.relative_to(folder).parts
+        if file.is_file() and not any(part.startswith(".") for part in parts):
+            files.append(file)
+    return files
 
 
 def _digest(path: Path) -> str:
