@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 from safetensors.torch import load_file, save_file
 from transformers import (
     BertConfig,
@@ -189,6 +190,16 @@ def without_tensors(part):
     return change
 
 
+def with_scale(folder):
+    """Store a layer as another program's eight-bit numbers, with their scale."""
+    path = folder / "model.safetensors"
+    tensors = load_file(path)
+    name = "bert.encoder.layer.0.output.dense.weight"
+    tensors[name] = tensors[name].to(torch.float8_e4m3fn)
+    tensors[f"{name}_scale"] = torch.tensor(0.01)
+    save_file(tensors, path, metadata={"format": "pt"})
+
+
 def remove_tokenizer(folder):
     for path in folder.glob("tokenizer*"):
         path.unlink()
@@ -241,6 +252,11 @@ def with_config(**changes):
             "the weights lack 16 tensors, such as bert.encoder.layer.1.",
         ),
         (with_config(num_hidden_layers=3), "the weights lack 16 tensors"),
+        (
+            with_scale,
+            "its weights are quantised, and bert.encoder.layer.0.output.dense.weight_scale "
+            "would not be read (loaded as cross-encoder); use the model before it was",
+        ),
         (
             with_config(num_hidden_layers=1),
             "the weights have more layers than the config.json, such as bert.encoder.layer.1.",

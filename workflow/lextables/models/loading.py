@@ -120,6 +120,8 @@ _WITH_HEAD = {
 }
 # Outputs of the heads of kinds that have a fixed number, whatever a configuration says.
 _OUTPUTS = {"cross-encoder": 1, "question-answering": 2}
+# Endings of the names of tensors by which quantised weights are multiplied.
+_SCALES = (".weight_scale", ".weight_scale_inv", ".weight_scale_2", ".scales")
 _MEDIA = ("image_token", "audio_token", "video_token")  # attributes of tokenizers
 _LAYER = re.compile(r"\.\d+\.")  # the number of a layer in the name of a tensor
 # Endings of the names of architectures that write text.
@@ -159,8 +161,8 @@ def _without_values(
     """Return a model without the values of its tensors, and the report of loading it.
 
     Raises `BadInput` for a tensor of another size than the configuration's, for layers
-    that the configuration leaves out, and for a head with another number of labels than
-    the kind of model has.
+    that the configuration leaves out, for a head with another number of labels than the
+    kind of model has, and for quantised weights that transformers does not recognise.
     """
     model, report = loader.from_pretrained(
         folder,
@@ -186,11 +188,16 @@ def _without_values(
         _LAYER.sub(".N.", name.removeprefix(prefix)) for name in model.state_dict()
     }
     left_out = []
-    for name in report["unexpected_keys"]:
+    for name in sorted(report["unexpected_keys"]):
         if _LAYER.sub(".N.", name.removeprefix(prefix)) in parts:
             left_out.append(name)
+        elif name.endswith(_SCALES):
+            what = f"its weights are quantised, and {name} would not be read"
+            raise BadInput(what, do="use the model before it was quantised")
     if left_out:
-        what = f"the weights have more layers than the config.json, such as {min(left_out)}"
+        what = (
+            f"the weights have more layers than the config.json, such as {left_out[0]}"
+        )
         raise BadInput(what, do=own_config)
     return model, report
 
