@@ -20,6 +20,8 @@ from transformers import (
     BertModel,
     GPT2Config,
     GPT2LMHeadModel,
+    T5Config,
+    T5EncoderModel,
 )
 
 from helpers import forked
@@ -74,6 +76,11 @@ def models(tmp_path_factory):
     config = GPT2Config(vocab_size=8, n_embd=8, n_layer=1, n_head=2)
     GPT2LMHeadModel(config).save_pretrained(root / "writer")
     wordpiece(WORDS).save_pretrained(root / "writer")
+    config = T5Config(
+        vocab_size=8, d_model=8, d_kv=4, d_ff=16, num_layers=1, num_heads=2
+    )
+    T5EncoderModel(config).save_pretrained(root / "t5-encoder")
+    wordpiece(WORDS).save_pretrained(root / "t5-encoder")
     (root / "minilm").symlink_to(MINILM)
     return root
 
@@ -101,6 +108,7 @@ def message(folder, kind, tokens=0):
         ("encoder", "encoder", 0),
         ("masked", "encoder", 0),
         ("masked", "bi-encoder", 0),
+        ("t5-encoder", "bi-encoder", 0),
         ("relevance", "cross-encoder", 512),
         ("answers", "question-answering", 0),
         ("writer", "language-model", 1024),

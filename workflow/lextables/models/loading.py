@@ -17,10 +17,12 @@ from typing import Any
 import torch
 from transformers import (
     MODEL_FOR_CAUSAL_LM_MAPPING,
+    AutoConfig,
     AutoModel,
     AutoModelForCausalLM,
     AutoModelForQuestionAnswering,
     AutoModelForSequenceClassification,
+    AutoModelForTextEncoding,
     AutoTokenizer,
     PretrainedConfig,
     PreTrainedModel,
@@ -122,6 +124,8 @@ _WITH_HEAD = {
 _OUTPUTS = {"cross-encoder": 1, "question-answering": 2}
 # Endings of the names of tensors by which quantised weights are multiplied.
 _SCALES = (".weight_scale", ".weight_scale_inv", ".weight_scale_2", ".scales")
+# Types of models of which a sentence encoder has no decoder.
+_ENCODER_ONLY = ("t5", "mt5", "umt5")
 _MEDIA = ("image_token", "audio_token", "video_token")  # attributes of tokenizers
 _LAYER = re.compile(r"\.\d+\.")  # the number of a layer in the name of a tensor
 # Endings of the names of architectures that write text.
@@ -147,6 +151,9 @@ def missing_tensors(folder: str | Path, kind: str) -> set[str]:
         options = {"num_labels": _OUTPUTS[kind]} if kind in _OUTPUTS else {}
         return fresh(_without_values(_WITH_HEAD[kind], folder, **options)[1])
     loaders: list[type] = [AutoModel]
+    config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+    if config.model_type in _ENCODER_ONLY:
+        loaders = [AutoModelForTextEncoding]
     if kind == "encoder":  # for both uses of an encoder
         loaders = [AutoModelForQuestionAnswering, AutoModelForSequenceClassification]
     names = set()
