@@ -24,11 +24,13 @@ from helpers.site_results import (
     write_results,
 )
 from lextables.models.resolve import STANDS_IN
+from lextables.pipeline import not_run
 from lextables.pipeline.config import Config
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.files import write_result
+from lextables.pipeline.run import recorded
 from lextables.pipeline.version import snakemake_path
-from lextables.report import commands, exhibits, layout, site, tables, wording
+from lextables.report import commands, exhibits, layout, runs, site, tables, wording
 from lextables.report import results as material_of
 from lextables.report.exhibits import Piece
 from lextables.sources.provenance import source_files
@@ -309,3 +311,15 @@ def test_left_over_lists_files_of_earlier_runs_with_their_digests(results):
     assert {path for path in left if changed[path] != left[path]} == {
         "tables/acord/table_c1.csv"
     }
+
+
+def test_the_page_of_a_run_that_was_not_scored_has_no_scores(tmp_path):
+    folder = tmp_path / "runs/quill/retrieve/bm25/short/seed0"
+    with recorded(folder / "run.json", {}):
+        pass
+    not_run.leave([f"{folder}/scores.parquet"], "a query is missing")
+    run = material_of.read_run(folder / "run.json")
+    links = runs.Links.of([], [run])
+    config = Config(papers=["acord"]).model_dump(mode="json")
+    page = runs.page(run, links, config, str(tmp_path))
+    assert (page.content.scores, page.content.files) == ([], {})
