@@ -284,6 +284,9 @@ def test_a_head_of_another_number_of_labels_is_replaced(encoder, tmp_path):
     assert equal(loaded.state_dict(), again.state_dict())
     encoder_weights = model.body.base_model.state_dict()
     assert equal(loaded.body.base_model.state_dict(), encoder_weights)
+    # Without a training its answers would be random.
+    with pytest.raises(BadInput, match="head has another number of labels than 6;"):
+        load(str(tmp_path / "saved"), [2, 4], "family", seed=5, trained=False)
 
 
 def is_of_head(name):

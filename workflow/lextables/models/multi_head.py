@@ -256,23 +256,27 @@ def load(
     loss: Loss = "binary_cross_entropy",
     weights: Weights | None = None,
     new_heads: bool = False,
+    trained: bool = True,
 ) -> MultiHead:
     """Load an encoder and initialise its heads with ``seed``; all weights in single
     precision.
 
     ``weights`` as in `MultiHead`.  With ``new_heads`` a head that is stored with the
-    encoder is not used.
+    encoder is not used, nor is one of another number of labels.  Raises `BadInput` for
+    the latter if the model is not ``trained`` afterwards.
     """
     set_seed(seed)
     if kind == "family":
         body, report = AutoModelForSequenceClassification.from_pretrained(
             folder,
             num_labels=sum(sizes),
-            # A head of another number of labels is replaced by a new one.
             ignore_mismatched_sizes=True,
             output_loading_info=True,
             trust_remote_code=False,
         )
+        if report["mismatched_keys"] and not trained and not new_heads:
+            what = f"its head has another number of labels than {sum(sizes)}"
+            raise BadInput(what, where=folder, do="choose a model with these labels")
         own = None
     else:
         body, report = AutoModel.from_pretrained(

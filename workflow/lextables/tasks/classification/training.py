@@ -424,7 +424,7 @@ def _train(
     labels = {}
     for head in heads:
         labels[head] = [row["labels"] for row in run.material.training[head]]
-    model = _untrained_model(run, labels)
+    model = _untrained_model(run, labels, trained=last > 0)
     if not last:
         visit(model, 0)
         return model, 0
@@ -474,8 +474,14 @@ def _train(
     return model, resumed
 
 
-def _untrained_model(run: Training, labels: Mapping[str, Labels]) -> MultiHead:
-    """Return the encoder with untrained heads, for examples with these ``labels``."""
+def _untrained_model(
+    run: Training, labels: Mapping[str, Labels], *, trained: bool
+) -> MultiHead:
+    """Return the encoder with its stored or new heads, for examples with these
+    ``labels``.
+
+    ``trained`` as in `multi_head.load`.
+    """
     settings = run.settings
     sizes = [len(run.material.answers[head]) for head in labels]
     weights = None
@@ -492,6 +498,7 @@ def _untrained_model(run: Training, labels: Mapping[str, Labels]) -> MultiHead:
         loss=settings.loss,
         weights=weights,
         new_heads=settings.new_heads,
+        trained=trained,
     )
     device = run.environment.device
     if settings.max_length > _LONG and device.type == "cpu":

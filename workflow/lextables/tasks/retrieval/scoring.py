@@ -45,9 +45,9 @@ def scores(
         if query in qrels and (task["pool"] == "all" or document in qrels[query]):
             run[query].append(document)
 
-    for query, ranking in run.items():
+    for query_id, ranking in run.items():
         if len(set(ranking)) < len(ranking):
-            what = f"a document is ranked twice for the query {query!r}"
+            what = f"a document is ranked twice for the query {query_id!r}"
             do = "rank each document once"
             raise BadInput(what, where="predictions", do=do)
 
