@@ -212,6 +212,16 @@ def release_results(shared, mirror) -> Path:
     return shared("release", build) / "results"
 
 
+@pytest.fixture(scope="session")
+def read_for(tmp_path_factory):
+    """A function that reads a file of predictions for a task (see
+    `submitted_files.reader`).
+    """
+    from helpers.submitted_files import reader
+
+    return reader(tmp_path_factory.mktemp("data"), tmp_path_factory.mktemp("policies"))
+
+
 @pytest.fixture
 def serve():
     """Return a function that starts a server until the test ends (see

@@ -3,9 +3,11 @@ another run.
 """
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
+from lextables.pipeline.content import folder_content
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import read_json, write_result
 from lextables.pipeline.run import (
@@ -18,6 +20,7 @@ from lextables.pipeline.run import (
     recorded,
     recorded_all,
 )
+from lextables.tasks.job import from_rule
 
 RUN = Run("maud", "train", "minilm", "multi-small", 3)
 
@@ -115,6 +118,22 @@ def test_weights_are_loaded_only_as_their_run_wrote_them(weights):
     )
     with pytest.raises(BadInput, match=sentence):
         check_weights(weights)
+
+
+def test_a_job_is_only_made_with_weights_as_their_run_wrote_them(weights):
+    rule = SimpleNamespace(
+        input={"weights": str(weights)},
+        output={},
+        params=SimpleNamespace(
+            job={"module": "spans.predict", "settings": {}}, places={}, code=""
+        ),
+        threads=1,
+        log="",
+    )
+    assert from_rule(rule).weights_content == [folder_content(weights)]
+    (weights / "model.safetensors").write_bytes(b"")
+    with pytest.raises(BadInput, match="the weights changed"):
+        from_rule(rule)
 
 
 @pytest.mark.parametrize("change", ["added", "removed"])

@@ -19,19 +19,11 @@ from helpers.submitted_files import (
     WRITTEN,
     line,
     lines,
-    reader,
     span,
     with_rent,
 )
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.submitted import opened, text_of
-
-
-@pytest.fixture(scope="module")
-def read_for(tmp_path_factory):
-    """A function that reads a file of predictions for a task."""
-    return reader(tmp_path_factory.mktemp("data"), tmp_path_factory.mktemp("policies"))
-
 
 # Errors: one for each rule of a reader.
 

@@ -17,18 +17,10 @@ from helpers.submitted_files import (
     WRITTEN,
     lines,
     plain,
-    reader,
     span,
     with_rent,
 )
 from lextables.metrics.spans import last_by_text, most_probable_by_span, nbest_rows
-
-
-@pytest.fixture(scope="module")
-def read_for(tmp_path_factory):
-    """A function that reads a file of predictions for a task."""
-    return reader(tmp_path_factory.mktemp("data"), tmp_path_factory.mktemp("policies"))
-
 
 # Rankings.
 

@@ -8,24 +8,8 @@ import zipfile
 import pandas as pd
 import pytest
 
-from helpers.submitted_files import (
-    CSV,
-    NBEST,
-    TREC,
-    lines,
-    plain,
-    reader,
-    span,
-    with_rent,
-)
+from helpers.submitted_files import CSV, NBEST, TREC, lines, plain, span, with_rent
 from lextables.pipeline.errors import BadInput
-
-
-@pytest.fixture(scope="module")
-def read_for(tmp_path_factory):
-    """A function that reads a file of predictions for a task."""
-    return reader(tmp_path_factory.mktemp("data"), tmp_path_factory.mktemp("policies"))
-
 
 # Files as other programs write them
 

@@ -21,6 +21,7 @@ import lextables
 from helpers import forked, project_copy, site_browser, site_pages, snapshot
 from helpers.published_rows import harness
 from lextables import ROOT
+from lextables.pipeline.content import folder_content
 
 snakemake = forked.pipeline
 SITE = "results/sample/report"
@@ -548,6 +549,7 @@ def test_a_training_is_not_repeated_if_model_selection_selects_the_same_settings
     (choice,) = runs.glob("choice/bm25*/sample/seed0/run.json")
     weights = record.parent / "weights/model.safetensors"
     before = json.loads(record.read_text())
+    assert before["weights_content"] == folder_content(weights.parent)
     inode = weights.stat().st_ino
     target = record.relative_to(finished)
     run = snakemake(finished, target, "--forcerun", choice.relative_to(finished))

@@ -14,6 +14,5 @@ from lextables.tasks.job import from_rule
 with job(snakemake.log[0]):
     action = import_module(f"lextables.tasks.{snakemake.params.job['module']}")
     this_job = from_rule(snakemake)
-    this_job.check_weights()
     action.run(this_job)
     this_job.record_weights()

@@ -210,8 +210,10 @@ class ServerLanguageModel:
         Then it reads as many tokens of each long prompt as its context has.  Cached
         answers to these prompts are deleted, because they are about parts of them.
         """
+        if len(self._longest) < CUT_PROMPTS:
+            return
         lengths = [self.tokens(prompt) for prompt in self._longest]
-        if len(lengths) < CUT_PROMPTS or max(lengths) <= CUT_FACTOR * min(lengths):
+        if max(lengths) <= CUT_FACTOR * min(lengths):
             return
         for calls in self._longest.values():
             for call in calls:

@@ -142,6 +142,10 @@ def recorded(path: str | Path, settings: JsonObject) -> Iterator[JsonObject]:
     record.setdefault("libraries", versions())
     record.setdefault("blas", blas())
     record.setdefault("lextables", made_by())
+    _write(record, path)
+
+
+def _write(record: JsonObject, path: str | Path) -> None:
     write_result(path, json.dumps(record, indent=2, sort_keys=True) + "\n")
 
 
@@ -180,19 +184,23 @@ def record_weights(path: str | Path, weights: str | Path) -> None:
     """Add the digest of the weights that a run wrote to its record at ``path``."""
     record = read_json(path, Record)
     record["weights_content"] = folder_content(weights)
-    write_result(path, json.dumps(record, indent=2, sort_keys=True) + "\n")
+    _write(record, path)
 
 
-def check_weights(weights: str | Path) -> None:
-    """Raise `BadInput` for the weights of a run that are not those that it wrote."""
+def check_weights(weights: str | Path) -> str:
+    """Return the digest of the weights of a run; raise `BadInput` if they are not those
+    that it wrote.
+    """
     folder = Path(weights).parent
     written = read_json(folder / "run.json", Trained).get("weights_content")
-    if written and written != folder_content(weights):
+    content = folder_content(weights)
+    if written and written != content:
         raise BadInput(
             "the weights changed after their training",
             where=str(weights),
             do=f"delete the folder {folder}, and repeat the command, which trains again",
         )
+    return content
 
 
 def counts_of(census: str | Path) -> JsonObject:

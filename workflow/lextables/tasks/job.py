@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from lextables.pipeline.content import folder_content
 from lextables.pipeline.files import JsonObject
 from lextables.pipeline.run import (
     check_weights,
@@ -45,6 +44,8 @@ class Job:
     """Of the run."""
     seed: int = 0
     """Of the run."""
+    weights_content: Sequence[str] = ()
+    """The digests of the `weights` among the inputs."""
     code: str = ""
     """The fingerprint of the job's code."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
@@ -67,11 +68,6 @@ class Job:
         (path,) = self.outputs[role]
         return path
 
-    def check_weights(self) -> None:
-        """Raise `BadInput` for weights of other runs that are not those they wrote."""
-        for folder in self.inputs.get("weights", ()):
-            check_weights(folder)
-
     def record_weights(self) -> None:
         """Add the digest of the weights that the job wrote, if any, to its record."""
         if "weights" in self.outputs:
@@ -87,22 +83,24 @@ class Job:
         (`pipeline.run.identity`).
         """
         (census,) = self.inputs["census"]
-        start_weights = [folder_content(folder) for folder in self.inputs["weights"]]
-        return identity(counts_of(census), self.code, device, start_weights)
+        return identity(counts_of(census), self.code, device, self.weights_content)
 
 
 def from_rule(snakemake: Any) -> Job:
     """Return the job of a rule's script.
 
     ``snakemake`` is what Snakemake gives a script.  Its params are those of
-    `planning.jobs.PlannedJob`; the module of the action is no field of a job.
+    `planning.jobs.PlannedJob`; the module of the action is no field of a job.  Raises
+    `BadInput` for weights of another run that are not those that it wrote.
     """
     params = snakemake.params
     fields = dict(params.job)
     del fields["module"]
+    inputs = _by_role(snakemake.input)
     return Job(
-        inputs=_by_role(snakemake.input),
+        inputs=inputs,
         outputs=_by_role(snakemake.output),
+        weights_content=[check_weights(path) for path in inputs.get("weights", ())],
         **fields,
         **params.places,
         code=params.code,

@@ -303,8 +303,7 @@ def _reason_in_subject(tree: Tree, clause: Clause) -> str:
     if tags & {"WDT", "WP", "WRB"}:
         return "relative or interrogative subject"
     is_counted = words[0] == "only" and "CD" in tags
-    is_limited = words[0] == "at" and not LIMITS.isdisjoint(words[1:2])
-    is_least = is_limited and "CD" in tags
+    is_least = words[0] == "at" and "CD" in tags and not LIMITS.isdisjoint(words[1:2])
     if WEAK.intersection(words) or words[-1] in SHARES or is_counted or is_least:
         return "weak quantifier in the subject"
     if _is_quantity(tree, clause):
