@@ -21,6 +21,7 @@ from helpers.recorded_seeds import record_seeds
 from helpers.tiny_encoders import WORDS
 from lextables.models import checkpoints, multi_head
 from lextables.models.checkpoints import Checkpoints
+from lextables.pipeline.content import folder_content
 from lextables.pipeline.dataset import read, write_census
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.finite import NotFinite
@@ -387,6 +388,7 @@ def test_changed_start_weights_in_the_same_folder_cause_a_new_training(
                 SETTINGS | {"weights": str(start)},
                 {"final": ["train"], "test": ["test"]},
                 experiment="train",
+                weights_content=[folder_content(start)],
                 code="0",
                 device="cpu",
                 work=str(tmp_path / "work"),

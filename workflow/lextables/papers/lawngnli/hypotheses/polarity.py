@@ -246,13 +246,9 @@ def says_how_often(tree: Tree, places: Iterable[int]) -> bool:
 def is_negative(tree: Tree, clause: Clause, start: int) -> bool:
     """Return whether a negative phrase follows ``start`` outside the clauses below.
 
-    "Gives the agency no power", "entitled to no fees", "under no duty".  One joined by
-    "and" is denied with the whole: "not a fee and no tax".
+    "Gives the agency no power", "entitled to no fees", "under no duty".
     """
-    for i in outside(clause, start + 1, "SBAR"):
-        if tree.word(i) in NEGATIVES and tree.word(i - 1) != "and":
-            return True
-    return False
+    return any(tree.word(i) in NEGATIVES for i in outside(clause, start + 1, "SBAR"))
 
 
 def is_limited(tree: Tree, start: int) -> bool:
