@@ -49,6 +49,8 @@ def test_crossing_arcs_are_lifted():
     # 0 ← 2 crosses 1 ← 3: a word below a later word is moved to the head of that word.
     assert constituents._projective([2, 3, 2, 2]) == [2, 2, 2, 2]
     assert constituents._projective([1, 1, 1]) == [1, 1, 1]
+    # A root between a word and its head stays where it is.
+    assert constituents._projective([2, 1, 2]) == [2, 1, 2]
 
 
 def test_white_space_tokens_are_added_to_the_previous_token():
