@@ -5,6 +5,8 @@ scores.
 from collections import defaultdict
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from helpers.answer_rows import (
@@ -118,15 +120,42 @@ def test_answers_are_scored_on_all_documents_and_on_those_with_a_text(tmp_path):
     assert values["cross entropy", "all"] == pytest.approx(np.mean(of_questions))
 
 
-def test_a_run_on_some_documents_is_scored_on_these_documents(tmp_path):
-    data, _ = collected(tmp_path, documents=10)
+def uniform_about(data, documents):
+    """Return rows of uniform predictions about these documents."""
     predicted = {}
     for (document, question), probabilities in baselines.uniform(data.shares).items():
-        if document in ("d00", "d01", "d02", "d03"):
+        if document in documents:
             predicted[document, question] = probabilities
-    scores = values_and_counts(of_answers(prediction_rows(predicted), data, SMOOTHING))
+    return prediction_rows(predicted)
+
+
+def test_documents_without_a_text_may_be_left_out(tmp_path):
+    data, _ = collected(tmp_path, documents=3, without_text=["d01"])
+    predictions = uniform_about(data, ["d00", "d02"])
+    scores = values_and_counts(of_answers(predictions, data, SMOOTHING))
     _, count = scores["accuracy", "all"]
-    assert count == 4 * len(QUESTIONS)
+    assert count == 2 * len(QUESTIONS)
+
+
+@pytest.mark.parametrize(
+    ("without_text", "predicted", "missing"),
+    [
+        ([], ["d00"], "6 of the 9 answered pairs, the first 'ASKED' about 'd01'"),
+        (["d01"], ["d01", "d02"], "3 of the 9 answered pairs, the first 'ASKED' about"),
+        (
+            ["d00", "d01", "d02"],
+            ["d01"],
+            "6 of the 9 answered pairs, the first 'ASKED'",
+        ),
+        (["d01"], [], "6 of the 6 answered pairs, the first 'ASKED' about 'd00'"),
+    ],
+)
+def test_a_run_on_some_documents_only_has_no_score(
+    tmp_path, without_text, predicted, missing
+):
+    data, _ = collected(tmp_path, documents=3, without_text=without_text)
+    with pytest.raises(BadInput, match=f"predictions: no prediction for {missing}"):
+        of_answers(uniform_about(data, predicted), data, SMOOTHING)
 
 
 def uniform_except(data, changes):
@@ -147,12 +176,13 @@ def uniform_except(data, changes):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"SOLD": None}, "predictions: no answer to the question 'SOLD' about 'd00'"),
+        ({"SOLD": None}, "3 of the 9 answered pairs, the first 'SOLD' about 'd00'"),
         (
             {"SOLD": [0.5, 0.4]},
             "document d00, question SOLD: [0.5, 0.4] is not a distribution over the 2 options",
         ),
         ({"SOLD": [1.5, -0.5]}, "is not a distribution over the 2 options"),
+        ({"SOLD": [1.005, 0]}, "is not a distribution over the 2 options"),
         ({"SOLD": [float("nan"), 1]}, "is not a distribution over the 2 options"),
         ({"KEPT": [0.5, 0.5]}, "is not a distribution over the 3 options"),
     ],
@@ -162,12 +192,6 @@ def test_invalid_predictions_are_rejected(tmp_path, changes, message):
     with pytest.raises(BadInput) as error:
         of_answers(uniform_except(data, changes), data, SMOOTHING)
     assert message in str(error.value)
-
-
-def test_empty_predictions_are_rejected(tmp_path):
-    data, _ = collected(tmp_path, documents=3)
-    with pytest.raises(BadInput, match="no answered pair is predicted"):
-        of_answers([], data, SMOOTHING)
 
 
 # Marks
@@ -241,12 +265,37 @@ def test_missing_predictions_for_a_paragraph_or_question_are_rejected(tmp_path):
             without_paragraph,
             "document d01, question ASKED: the predicted paragraphs are not those of the doc",
         ),
-        (without_pair, "no prediction for the question 'KEPT' about 'd01'"),
-        ([], "no prediction for the question 'ASKED' about 'd00'"),
+        (without_pair, "for 1 of the 9 answered pairs, the first 'KEPT' about 'd01'"),
+        ([], "for 9 of the 9 answered pairs, the first 'ASKED' about 'd00'"),
     ):
         write(MARKED, predictions, path)
         with pytest.raises(BadInput, match=message):
             of_marks(path, data, marked, FOLDS)
+
+
+@pytest.mark.parametrize("probability", [1.5, -0.1, float("nan"), 1.0001])
+def test_a_mark_that_is_not_a_share_is_rejected(tmp_path, probability):
+    data, marked = collected(tmp_path, documents=3)
+    predictions = [*marked_rows(data, baselines.is_marked(data, marked) * 1.0)]
+    predictions[1]["probability"] = probability
+    path = tmp_path / "marks.parquet"
+    # Without the schema of `MARKED`, by which numbers are checked when they are read.
+    pq.write_table(pa.Table.from_pylist(predictions), path)
+    with pytest.raises(BadInput) as error:
+        of_marks(path, data, marked, FOLDS)
+    assert str(error.value) == (
+        f"{path}, document d00, question ASKED, paragraph d00/1: the probability"
+        f" {probability} is not a number from 0 to 1; give probabilities from 0 to 1,"
+        " not per cent or logits."
+    )
+
+
+def test_a_mark_that_is_outside_by_rounding_is_scored(tmp_path):
+    data, marked = collected(tmp_path, documents=12)
+    path = write_marks(tmp_path, data, baselines.is_marked(data, marked) * 1.0000001)
+    scores = values_and_counts(of_marks(path, data, marked, FOLDS))
+    value, _ = scores["F1", "all"]
+    assert value == 1
 
 
 def test_a_paragraph_is_marked_if_any_reader_marked_it(tmp_path):

@@ -1,6 +1,6 @@
 """Scores of a run: of its answers, or of its marked paragraphs."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -9,15 +9,30 @@ import numpy as np
 
 from lextables.metrics import answers, marks
 from lextables.metrics.classification import by_key
+from lextables.metrics.shares import checked_share
 from lextables.pipeline.dataset import Row, read
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.answers.collection import Collection, fold
+from lextables.pipeline.finite import as_share
+from lextables.tasks.answers.collection import Collection, fold, pairs
+from lextables.tasks.answers.required import required_pairs
 
 WITH_TEXT = "with a text"
 ROUNDING = 0.01  # largest deviation of a sum of probabilities from one
 
 # Rows of `run.SCORES` and of `units.UNITS`, each sorted by its key.
 Scored = tuple[list[Row], list[Row]]
+
+
+def _check_complete(
+    required: Sequence[tuple[str, str]], predicted: Container[tuple[str, str]]
+) -> None:
+    """Raise `BadInput` if a ``required`` (document, question) pair is not predicted."""
+    missing = [pair for pair in required if pair not in predicted]
+    if missing:
+        document, question = missing[0]
+        counted = f"{len(missing)} of the {len(required)} answered pairs"
+        what = f"no prediction for {counted}, the first {question!r} about {document!r}"
+        raise BadInput(what, where="predictions", do="predict each of them")
 
 
 def of_answers(
@@ -27,13 +42,14 @@ def of_answers(
 
     See `metrics.answers.scores_and_units`.  The group `WITH_TEXT` has the documents
     with a text, for comparing models that read with those that do not.  Raises
-    `BadInput` if an answered pair of a predicted document has no prediction or an
-    invalid one.
+    `BadInput` if one of the `required.required_pairs` has no prediction or an invalid
+    one.
     """
     predicted = {}
     for row in predictions:
         predicted[row["document_id"], row["question_id"]] = row["probabilities"]
     documents = {document for document, _ in predicted}
+    _check_complete(required_pairs(data, documents), predicted)
     questions = list(_answered(predicted, data, documents))
     if not questions:
         raise BadInput(
@@ -65,8 +81,6 @@ def _answered(
         for document, share in data.shares[name].items():
             if document not in documents:
                 continue
-            if (document, name) not in predicted:
-                raise _missing("answer to", name, document)
             where = f"document {document}, question {name}"
             values = predicted[document, name]
             _check_distribution(values, len(question.options), where)
@@ -82,20 +96,12 @@ def _answered(
             )
 
 
-def _missing(what: str, question: str, document: str) -> BadInput:
-    return BadInput(
-        f"no {what} the question {question!r} about {document!r}",
-        where="predictions",
-        do="predict all questions of a document",
-    )
-
-
 def _check_distribution(probabilities: list[float], options: int, where: str) -> None:
     """Raise `BadInput` for anything but a distribution over so many options."""
     values = np.asarray(probabilities, dtype=np.float64)
-    is_valid = len(values) == options and (values >= 0).all()
-    # A sum with NaN or infinity is not near one.
-    if not is_valid or not abs(values.sum() - 1) <= ROUNDING:
+    are_shares = all(as_share(value) is not None for value in values)
+    is_valid = len(values) == options and are_shares
+    if not is_valid or abs(values.sum() - 1) > ROUNDING:
         what = f"{probabilities} is not a distribution over the {options} options"
         do = "give a probability for each option, with the sum 1"
         raise BadInput(what, where=where, do=do)
@@ -110,8 +116,9 @@ def of_marks(
     """Score the marks of a run; see `metrics.marks.scores_and_units`.
 
     ``predictions`` is a file of `MARKED`, which is read one pair at a time; ``marked``
-    is {question: marked paragraphs}.  Raises `BadInput` if an answered pair, or a
-    paragraph of one, has no prediction.
+    is {question: marked paragraphs}.  Raises `BadInput` if an answered pair of a
+    document with a text, or a paragraph of one, has no prediction, and for a
+    probability that is not a number from 0 to 1.
     """
     place = {document: at for at, document in enumerate(data.paragraphs)}
     ids = {}
@@ -120,17 +127,24 @@ def of_marks(
     predicted: dict[str, dict[str, marks.MarkedQuestion]] = {
         name: {} for name in data.questions
     }
-    pairs = groupby(read(predictions), itemgetter("document_id", "question_id"))
-    for (document, name), group in pairs:
+    predicted_pairs = set()
+    by_pair = groupby(read(predictions), itemgetter("document_id", "question_id"))
+    for (document, name), group in by_pair:
         if document not in data.shares.get(name, ()) or document not in place:
             continue
         rows = list(group)
+        where = f"{predictions}, document {document}, question {name}"
         if [row["paragraph_id"] for row in rows] != ids[document]:
             raise BadInput(
                 "the predicted paragraphs are not those of the document",
-                where=f"document {document}, question {name}",
+                where=where,
                 do="predict each paragraph once",
             )
+        probabilities = []
+        for row in rows:
+            paragraph = f"{where}, paragraph {row['paragraph_id']}"
+            probabilities.append(checked_share(row["probability"], paragraph))
+        predicted_pairs.add((document, name))
         marked_ids = marked.get(name, ())
         right = [row["paragraph_id"] in marked_ids for row in rows]
         predicted[name][document] = marks.MarkedQuestion(
@@ -138,12 +152,9 @@ def of_marks(
             category=data.questions[name].category,
             documents=np.full(len(rows), place[document]),
             right=np.array(right, dtype=bool),
-            probabilities=np.array([row["probability"] for row in rows]),
+            probabilities=np.array(probabilities),
         )
-    for name, shares in data.shares.items():
-        for document in shares:
-            if document in place and document not in predicted[name]:
-                raise _missing("prediction for", name, document)
+    _check_complete(pairs(data.shares, data.paragraphs), predicted_pairs)
     questions = [_joined([*each.values()]) for each in predicted.values() if each]
     if not questions:
         what = "no paragraph of an answered question is predicted"

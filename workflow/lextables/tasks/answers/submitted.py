@@ -8,7 +8,8 @@ from pathlib import Path
 
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
-from lextables.tasks.answers.collection import PREDICTIONS, load, pairs, prediction_rows
+from lextables.tasks.answers.collection import PREDICTIONS, load, prediction_rows
+from lextables.tasks.answers.required import required_pairs
 from lextables.tasks.job import Job
 from lextables.tasks.submitted import (
     Distribution,
@@ -47,8 +48,8 @@ def predictions(
     ``data`` are questions, responses and paragraphs.  A row whose document nobody
     answered the question about, or that does not exist, is skipped and counted.  Raises
     `BadInput`, naming the line, for an unknown question or option, a repeated option,
-    and an invalid distribution.  Also raises it if an answered pair has no prediction,
-    and its document has a text or other predictions in the file.
+    and an invalid distribution.  Also raises it if one of the
+    `required.required_pairs` has no prediction.
     """
     collection = load(data, task["names"])
     answers: dict[tuple[str, str], Distribution] = {}
@@ -68,11 +69,9 @@ def predictions(
     if not answers:
         what = "no document of the data set is answered"
         raise BadInput(what, where=file.name, do="correct the ids")
-    # All answered pairs of these documents need a prediction: documents with text, and
-    # those that the file predicts anyway.
-    documents = collection.paragraphs.keys() | {document for _, document in answers}
+    documents = {document for _, document in answers}
     answered_pairs = [
-        (name, each) for each, name in pairs(collection.shares, documents)
+        (name, each) for each, name in required_pairs(collection, documents)
     ]
     check_complete(answered_pairs, answers, "answered pairs", file.name)
     rows = {}
