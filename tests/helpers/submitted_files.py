@@ -33,7 +33,13 @@ SPANS = {"n_best": 3, "linear": None, "evaluator": "spans"}
 QUESTIONS = {"c__Parties": "test", "c__Rent": "test", "o__Rent": "train"}
 HEADS = {"h1": ["No", "Yes"], "h2": ["a, b", "c", "d"]}
 EXAMPLES = {"e1": ("test", "h1"), "e2": ("test", "h2"), "e3": ("train", "h1")}
-CLASSES = {"test": ["test"], "loss": "cross_entropy", "multi_label": False, "heads": []}
+CLASSES = {
+    "test": ["test"],
+    "loss": "cross_entropy",
+    "multi_label": False,
+    "heads": [],
+    "views": {},
+}
 # Complete files of predictions: rankings, outputs, and probabilities of answers.
 TREC = "as is Q0 d1 1 2.5 mine\nas is Q0 d2 2 1e-1 mine\ncap Q0 d3 1 -7 mine\n"
 CSV = "query_id,document_id,score\n"  # only the names of the columns

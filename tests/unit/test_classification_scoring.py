@@ -147,6 +147,34 @@ def test_the_released_evaluator_excludes_untrained_heads_only_on_other_data(cens
         score(rows, EXAMPLES, HEADS, ["test"], MINORITY, census(True, True))
 
 
+@pytest.mark.parametrize("settings", [GENERAL, MINORITY])
+@pytest.mark.parametrize("probability", [1.5, -0.1, math.nan, None])
+def test_a_probability_that_is_not_a_share_is_rejected(census, settings, probability):
+    rows = predictions("1", "2")
+    rows[7]["probabilities"][1] = probability
+    with pytest.raises(BadInput) as error:
+        score(rows, EXAMPLES, HEADS, ["test"], settings, census(True))
+    assert str(error.value) == (
+        f"predictions.parquet, example '2/1': the probability {probability} is not a"
+        " number from 0 to 1; give probabilities from 0 to 1, not per cent or logits."
+    )
+
+
+@pytest.mark.parametrize("condition", [{}, {"condition": None}, {"condition": ""}])
+def test_predictions_of_a_task_with_views_need_a_condition(census, condition):
+    settings = GENERAL.model_copy(update={"views": {"short": {}}})
+    rows = [{"condition": "short > short", **row} for row in predictions("1", "2")]
+    score(rows, EXAMPLES, HEADS, ["test"], settings, census(True))
+    del rows[7]["condition"]
+    rows[7].update(condition)
+    with pytest.raises(BadInput) as error:
+        score(rows, EXAMPLES, HEADS, ["test"], settings, census(True))
+    assert str(error.value) == (
+        "predictions.parquet, example '2/1': the prediction has no condition; give the"
+        " column condition, such as 'short > long' or 'submitted'."
+    )
+
+
 # Selection of trials.
 
 

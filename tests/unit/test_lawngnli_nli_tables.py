@@ -227,8 +227,7 @@ class Table:
                 row = {"head_id": head, "example_id": example}
                 row["logits"] = np.eye(len(ANSWERS[head]))[answer].tolist()
                 row["probabilities"] = row["logits"]
-                if condition != SUBMITTED:
-                    row["condition"] = condition
+                row["condition"] = condition
                 predictions.append(row)
         task = ScoreSettings(
             evaluator="general",
@@ -409,6 +408,32 @@ def test_submitted_predictions_have_a_separate_column(table):
     }
 
 
+def add_submitted(table):
+    """Add submitted predictions, and return their answers."""
+    (folder,) = table.add(
+        "Theirs", conditions=[SUBMITTED], additional=True, submitted=True, trained=False
+    )
+    return table.answers[folder][SUBMITTED]
+
+
+def test_submitted_predictions_have_accuracies_by_label(tmp_path):
+    table = Table(tmp_path, "table_labels")
+    answers = add_submitted(table)
+    inputs = Inputs(tmp_path, tmp_path, table.systems, [], PAPER, "table_labels")
+    cells = {}
+    for cell in nli_tables.accuracy_by_label(inputs):
+        cells[cell.row, cell.column] = cell.value
+    correct = []
+    for row in asked("nli", ""):
+        if row["label"] == 1:
+            correct.append(answers[row["example_id"]] == 1)
+    column = "Predictions given, neutral"
+    assert cells["Theirs", column] == pytest.approx(statistics.fmean(correct))
+    assert cells["Test examples", column] == len(correct)
+    other_columns = {column for row, column in cells if row == "Theirs"}
+    assert all(name.startswith("Predictions given, ") for name in other_columns)
+
+
 def test_p_values_are_the_maximum_over_models_and_seeds(table):
     folders = [*table.add(ALBERT, ("a", "b")), *table.add(BART)]
     # An additional row is not a model of the paper; it has separate p-values.
@@ -526,6 +551,26 @@ def test_gold_labels_are_labels_on_which_both_readers_of_this_data_set_agree(
         assert cells[f"{THREE}N", column].value == 5
         assert cells[THREE + "Ours", column].value is not None
         assert cells[THREE + BART, column].reason == "not here"
+
+
+@pytest.mark.filterwarnings(UNASKED)
+def test_table_16_has_submitted_predictions_or_the_reason_why_not(tmp_path, readings):
+    table = Table(tmp_path, "table16")
+    answers = add_submitted(table)
+    rows = [row for row in asked() if row["reading"] in GOLD]
+    given = [answers[row["example_id"]] for row in rows]
+    automatic = [row["label"] for row in rows]
+    gold = [ANSWERS["nli"].index(GOLD[row["reading"]]) for row in rows]
+    cells = table.cells(by_readings)
+    for name, labels in (("Automatic", automatic), ("Gold", gold)):
+        cell = cells[f"{THREE}Theirs", f"Predictions given / {name}"]
+        assert cell.value == pytest.approx(balanced_accuracy_score(labels, given))
+
+    (tmp_path / "other").mkdir()
+    table = Table(tmp_path / "other", "table16", notes="2" * 64)
+    add_submitted(table)
+    cell = table.cells(by_readings)[f"{THREE}Theirs", "Predictions given / Gold"]
+    assert (cell.value, cell.reason) == (None, NOT_READ)
 
 
 def test_readings_of_another_data_set_are_ignored(tmp_path, readings):

@@ -7,6 +7,7 @@ import math
 import pytest
 import pytrec_eval
 
+from helpers.answer_rows import NAMES, rows, written
 from helpers.answer_rows import QUESTIONS as POLICY_QUESTIONS
 from helpers.submitted_files import (
     CONTRACT,
@@ -21,6 +22,10 @@ from helpers.submitted_files import (
     with_rent,
 )
 from lextables.metrics.spans import last_by_text, most_probable_by_span, nbest_rows
+from lextables.tasks.answers import submitted as answers
+from lextables.tasks.answers.collection import ANSWERED_FROM
+from lextables.tasks.classification.schema import READINGS
+from lextables.tasks.submitted import File, Incomplete
 
 # Rankings.
 
@@ -358,6 +363,12 @@ def test_probabilities_are_read_in_each_format(read_for, content, form):
     assert submitted.skipped == (form == "jsonl")
 
 
+def test_probabilities_of_a_task_with_views_have_a_condition(read_for):
+    submitted = read_for("classification", LONG, "csv", views={"short": {}})
+    assert submitted.table is READINGS
+    assert [row["condition"] for row in submitted.rows] == ["submitted", "submitted"]
+
+
 def test_probabilities_of_independent_answers_need_not_add_up_to_one(read_for):
     content = LONG.replace("Yes,.75", "Yes,.9")
     for task in ({"loss": "binary_cross_entropy"}, {"multi_label": True}):
@@ -407,6 +418,14 @@ def test_answers_are_read_in_each_format(read_for, text, form):
     }
     assert [row["question_id"] for row in submitted.rows] == sorted(POLICY_QUESTIONS)
     assert submitted.skipped == 0
+
+
+def test_answers_about_all_documents_are_needed_if_none_has_a_text(tmp_path):
+    tables = written(tmp_path, rows(documents=2, without_text=["d00", "d01"]))
+    data = [tables[name] for name in ANSWERED_FROM]
+    task = {"names": NAMES}
+    with pytest.raises(Incomplete, match="for 3 of the 6 answered pairs, the first"):
+        answers.predictions(File("mine", lines("d00")), "jsonl", data, task)
 
 
 def test_answers_about_documents_without_a_text_are_optional(read_for):

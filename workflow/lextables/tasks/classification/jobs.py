@@ -73,7 +73,16 @@ class ClassificationJobs(TaskJobs):
         "submitted": Action(
             "classification.submitted",
             EXAMPLES,
-            ("task", "test", "names", "evaluator", "loss", "multi_label", "heads"),
+            (
+                "task",
+                "test",
+                "names",
+                "evaluator",
+                "loss",
+                "multi_label",
+                "heads",
+                "views",
+            ),
         ),
         "score": Action(
             f"{MODULES}.score",

@@ -19,6 +19,7 @@ from lextables.metrics.classification import (
 )
 from lextables.metrics.intervals import pseudo_values, unit_rows
 from lextables.metrics.minority_aupr import head_auprs
+from lextables.metrics.shares import checked_share
 from lextables.pipeline.dataset import Row, Sources, read
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import read_json
@@ -47,16 +48,32 @@ def score(
 
     Returns sorted rows of `run.SCORES` and of `units.UNITS`.  For a task with views,
     each ``condition`` of the predictions is scored separately (`by_condition`);
-    submitted predictions are a condition of their own.
+    submitted predictions have the condition `SUBMITTED`.  Raises `BadInput` for a
+    prediction without a condition in a task with views, and for a probability that is
+    not a number from 0 to 1.
     """
     rows = list(predictions)
+    for row in rows:
+        _check(row, settings)
     tested = list(of_splits(examples, test))
     if settings.evaluator == "minority AUPR":
         return _minority_aupr(rows, tested, heads, settings, census)
     if settings.views:
-        conditional: list[Row] = [{"condition": SUBMITTED, **row} for row in rows]
-        return by_condition(conditional, tested, list(heads), settings)
+        return by_condition(rows, tested, list(heads), settings)
     return _general(rows, tested, heads, settings)
+
+
+def _check(row: Row, settings: ScoreSettings) -> None:
+    """Raise `BadInput` for a prediction without a condition in a task with views, and
+    for a probability that is not a number from 0 to 1.
+    """
+    where = f"predictions.parquet, example {row['example_id']!r}"
+    if settings.views and not row.get("condition"):
+        what = "the prediction has no condition"
+        do = "give the column condition, such as 'short > long' or 'submitted'"
+        raise BadInput(what, where=where, do=do)
+    for value in row["probabilities"]:
+        checked_share(value, where)
 
 
 def by_condition(

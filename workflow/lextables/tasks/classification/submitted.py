@@ -9,7 +9,8 @@ from lextables.metrics.classification import logits
 from lextables.pipeline.dataset import Row, read
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
-from lextables.tasks.classification.schema import PREDICTIONS
+from lextables.tasks.classification.schema import PREDICTIONS, READINGS
+from lextables.tasks.classification.scoring import SUBMITTED
 from lextables.tasks.job import Job
 from lextables.tasks.submitted import (
     Distribution,
@@ -46,6 +47,7 @@ def predictions(
     """Return submitted probabilities as rows of `PREDICTIONS`; ``data`` are examples
     and heads.
 
+    In a task with views they are rows of `READINGS` with the condition `SUBMITTED`.
     Logits are the log odds of the probabilities.  Examples of other splits, or of other
     heads than the task's ``heads`` (if it names any), are skipped.  Raises `BadInput`,
     naming the line, for an unknown example, head or answer, a repeated answer, an
@@ -93,7 +95,10 @@ def predictions(
         }
         rows.append({**row, "logits": logits(row).tolist()})
     rows.sort(key=lambda row: (row["head_id"], row["example_id"]))
-    return Submitted(rows, len(skipped))
+    if not task["views"]:
+        return Submitted(rows, len(skipped))
+    readings: list[Row] = [{"condition": SUBMITTED, **row} for row in rows]
+    return Submitted(readings, len(skipped), READINGS)
 
 
 def _csv(file: File) -> Records:

@@ -83,6 +83,11 @@ class Column:
 
 
 SUBMITTED_COLUMN = Column("Predictions given", SUBMITTED, ANALYSIS)
+# The columns of submitted predictions in Table 16: automatic and gold labels.
+SUBMITTED_READINGS = {
+    "Predictions given / Automatic": {"condition": SUBMITTED, "labels": "automatic"},
+    "Predictions given / Gold": {"condition": SUBMITTED, "labels": "gold"},
+}
 
 
 class Tested:
@@ -221,8 +226,12 @@ def accuracy_by_label(inputs: Inputs) -> Iterator[Cell]:
     # The number of examples does not depend on the answers.
     uniform = np.ones((len(rows), len(ANSWERS[NLI])))
     sizes = {part: len(values) for part, values in by_label(rows, uniform).items()}
+    conditions = {}
     for name, entry in inputs.entry.names["columns"].items():
-        condition = entry["condition"]
+        conditions[name] = entry["condition"]
+    if any(system["submitted"] for system in inputs.rows):
+        conditions[SUBMITTED_COLUMN.name] = SUBMITTED
+    for name, condition in conditions.items():
         for part, size in sizes.items():
             yield Cell(TEST_EXAMPLES, f"{name}, {part}", float(size), decimals=0)
         for system in inputs.rows:
@@ -407,12 +416,15 @@ def by_readings(inputs: Inputs) -> Iterator[Cell]:
             if row not in printed:
                 continue
             published_models.append((folders, by_labels))
-        for column, entry in columns.items():
+        system_columns = columns
+        if system["submitted"]:
+            system_columns = SUBMITTED_READINGS
+        for column, entry in system_columns.items():
             condition = entry["condition"]
             has_scores = tested.has_scores(folders, condition)
             if not folders or not rows or not has_scores:
                 reason = system["reason"] or (NOT_UNDER if rows else NOT_READ)
-                if not system["additional"]:
+                if not system["additional"] or system["submitted"]:
                     yield Cell(row, column, None, reason=reason)
                 continue
             labels = [example["label"] for example in rows]
