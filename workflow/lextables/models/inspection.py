@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 
-from lextables.models import folders
+from lextables.models import folders, quantised
 from lextables.models.files import (
     COPY,
     cache_folder,
@@ -123,6 +123,7 @@ def check(
         fault = folders.fault(Path(folder), pickles=registered)
     if not fault and not gguf:
         fault = _loading_fault(str(folder), kind, tokens)
+        fault = fault or quantised.fault(folder, pickles=registered)
     if not fault:
         return
     where = f"config, extra_models, {name}"

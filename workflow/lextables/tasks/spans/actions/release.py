@@ -1,5 +1,6 @@
 """Unpack one of the authors' fine-tuned models."""
 
+from lextables.models import quantised
 from lextables.pipeline.run import recorded
 from lextables.tasks.job import Job
 from lextables.tasks.spans.released import archive_record, pin_notes, unpack
@@ -12,3 +13,4 @@ def run(job: Job) -> None:
         record["archive"] = archive_record(archive)
         record["notes"] = pin_notes(record["archive"])
         record["files"] = unpack(archive, job.output("weights"))
+        quantised.check(job.output("weights"))
