@@ -16,7 +16,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
-from pydantic import ValidationError
 
 from helpers import optimisers, tiny_encoders, tokenizer_kinds
 from helpers.tiny_encoders import WORDS
@@ -370,22 +369,6 @@ def test_a_model_that_is_not_trained_on_the_first_data_set_is_rejected(plan_both
     message = "first: 'first-checkpoint' must be trained on this data set first, but is none of its"
     with pytest.raises(BadInput, match=message):
         plan_both({"x": entry})
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"readings": {"shrot": ["short"]}}, "readings names the view 'shrot', which"),
-        ({"readings": {"short": ["lnog"]}}, "readings names the view 'lnog', which"),
-        (
-            {"models": {"small": SMALL | {"trained_on": ["short_16"]}}},
-            "the row 'Small' is trained on 'short_16', which readings lacks",
-        ),
-    ],
-)
-def test_unknown_views_are_rejected(changes, message):
-    with pytest.raises(ValidationError, match=message):
-        ClassificationTask(**SECOND_TASK | changes)
 
 
 def test_user_encoders_and_predictions_are_rows_with_the_heads_of_the_task(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from lextables.models import device, inspection
+from lextables.models import device, inspection, quantised
 from lextables.models.files import model_files
 from lextables.models.resolve import API, MIRROR, load_models, places
 from lextables.models.weights import PACKAGE, PLACES, check_package, place
@@ -17,7 +17,7 @@ from lextables.pipeline.config import load as load_config
 from lextables.pipeline.content import Contents
 from lextables.pipeline.files import set_variable
 from lextables.pipeline.run import Run
-from lextables.planning import paper_plan, rehearsal, submitted, trained_on
+from lextables.planning import paper_plan, references, rehearsal, submitted, trained_on
 from lextables.planning.rule_values import Files, Params, Values
 from lextables.registry import packages
 from lextables.registry.paper import Paper, Review
@@ -173,6 +173,7 @@ def load(root: Path, path: Path, defaults: Values, config: Values) -> Project:
     source_registry = sources.load(*(path / name for name in source_files(files)))
     models = load_models(root / "resources/models.yaml")
     papers = packages.load_all(files)
+    references.check(papers, models, source_registry, root)
     if checked.rehearsal:
         papers = rehearsal.limited(papers, checked)
     if checked.weights == "tiny":
@@ -180,6 +181,10 @@ def load(root: Path, path: Path, defaults: Values, config: Values) -> Project:
     # What is available here: weights, a GPU, and auxiliary data sets.
     weight_paths = places(checked, models, checked.mirrors(root))
     set_variable(PLACES, weight_paths)
+    for location, place_of_weights in weight_paths.items():
+        # Registered models in a mirror; others have a digest or are inspected.
+        if location.startswith(MIRROR) and "folder" in place_of_weights:
+            quantised.check(place_of_weights["folder"], pickles=False)
     trained_on.check(checked, models, papers)
     absent = paper_plan.absent_data(checked, papers, source_registry, root)
     gpu = device.expected(checked.device)
@@ -201,6 +206,8 @@ def load(root: Path, path: Path, defaults: Values, config: Values) -> Project:
     for name in checked.papers:
         excluded = paper_plan.excluded(name, papers[name], checked)
         plans[name] = paper_plan.plan(papers[name], context, excluded)
+    if paper_plan.runs_sample(checked):
+        references.check_left_out(papers, plans)
     plans = paper_plan.share_trainings(plans, papers)
     paper_plan.check_excluded(checked.exclude_rows, plans, papers)
     project = Project(

@@ -7,7 +7,7 @@ need more keys adds them in a subclass of `Paper`, in its module ``entry``.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -174,7 +174,7 @@ class TableEntry(Entry):
     notes: tuple[Line, ...] = ()
     of: str | None = None
     rows: tuple[Mapping[str, Any], ...] = ()
-    conditions: Strings | str = ()
+    conditions: Strings | Literal["all"] = ()
     names: Mapping[str, Any] = {}
     beside: Strings = ()
     file: str = ""
@@ -329,6 +329,11 @@ class Paper(ShownPaper):
     not_in_sample: NotInSample = NotInSample()
     publish: Publication = Publication()
 
+    HEADS: ClassVar[Mapping[str, Strings]] = {}
+    """{data set: its heads}, where a task names heads: they are checked in the plan."""
+    MODELS: ClassVar[Strings] = ()
+    """Keys of the paper's class that name registered models."""
+
     @model_validator(mode="after")
     def _names_exist(self) -> "Paper":
         for name, table in self.tables.items():
@@ -351,7 +356,7 @@ class Paper(ShownPaper):
 def _check_left_out(paper: Paper) -> None:
     """Raise ValueError for a name in ``not_in_sample`` that does not exist.
 
-    Names of rows are checked with the plans (`paper_plan.check_excluded`).
+    Names of rows are checked with the plans (`references.check_left_out`).
     """
     for name in paper.not_in_sample.data:
         if name not in paper.data or not paper.data[name].auxiliary:

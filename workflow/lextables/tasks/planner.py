@@ -11,11 +11,11 @@ part are separate runs (`read`, `rerank`).
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, TypeVar
 
 from pydantic import Field, NonNegativeInt, PositiveInt
 
@@ -36,6 +36,7 @@ from lextables.pipeline.entries import Entry, Line
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
 from lextables.pipeline.run import Run
+from lextables.tasks.references import Names, Reference
 
 PAPER_GRID = "paper"  # the registry's grid with the paper's own settings
 WHOLE = 100  # per cent of the training examples
@@ -158,6 +159,15 @@ class Task(Entry, ABC):
         """
 
     @property
+    @abstractmethod
+    def conditions(self) -> list[str]:
+        """The conditions of its rows' runs, which tables may show."""
+
+    @abstractmethod
+    def references(self, data_set: str, names: Names) -> Iterator[Reference]:
+        """Yield the references of its keys; ``data_set`` is its name in the paper."""
+
+    @property
     def exported_prompt(self) -> str:
         """Name of the prompt that an export shows; "" without one."""
         return ""
@@ -170,6 +180,34 @@ class Task(Entry, ABC):
     def limited(self, limits: RehearsalLimits) -> Self:
         """The task of a rehearsal; a task without trainings stays as it is."""
         return self
+
+
+def panel_references(
+    key: str, panels: Mapping[str, Panel], names: Names
+) -> Iterator[Reference]:
+    """Yield the references that models of any task have; ``key`` is that of the
+    ``panels``.
+    """
+    for name, panel in panels.items():
+        yield Reference(f"{key}.{name}.model", "model", [panel.model], names.models)
+        yield Reference(f"{key}.{name}.grids", "grid", panel.grids, names.grids)
+
+
+class WithShares(Protocol):
+    """Settings of trainings on shares of the training examples."""
+
+    @property
+    def percents(self) -> tuple[int, ...]:
+        """The shares, in per cent."""
+        ...
+
+
+def share_conditions(grids: Iterable[WithShares]) -> list[str]:
+    """The shares of the training examples in ``grids``, as conditions."""
+    percents = {WHOLE}
+    for grid in grids:
+        percents.update(grid.percents)
+    return [str(percent) for percent in sorted(percents, reverse=True)]
 
 
 class Asking(Entry):

@@ -1,6 +1,7 @@
 """Keys of LawngNLI's file in the registry in addition to those of every paper."""
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 from pydantic import PositiveInt
 
@@ -30,6 +31,12 @@ class Lawngnli(Paper):
     """Benepar models that parse the hypotheses (A.1.5)."""
     anli_repeats: Mapping[str, PositiveInt]
     """How often the pairs of each of ANLI's rounds are repeated in training."""
+
+    HEADS: ClassVar = {
+        "lawngnli_nli": ("nli", "entailment"),
+        "lawngnli_reranking": ("nli",),
+    }
+    MODELS: ClassVar = ("encoders", "pool_encoders", "inference_model", "parsers")
 
 
 ENTRY = Lawngnli

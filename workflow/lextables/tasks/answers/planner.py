@@ -4,7 +4,7 @@ There are no splits: the model for a document is trained on documents of other f
 one run both trains and predicts.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -31,9 +31,12 @@ from lextables.tasks.planner import (
     SubmittedFiles,
     Task,
     additional_name,
+    panel_references,
 )
+from lextables.tasks.references import Names, Reference
 
 NO_ASKING = "language models need asking, with the name of a prompt"
+ALL = "all"  # the only condition
 # Experiments.
 ANSWER = "answer"
 MARK = "mark"
@@ -173,6 +176,20 @@ class AnswersTask(Task):
         return [*self.models.items(), *self.marks.items()]
 
     @property
+    def conditions(self) -> list[str]:
+        return [ALL]
+
+    def references(self, data_set: str, names: Names) -> Iterator[Reference]:
+        key = f"tasks.{data_set}"
+        yield from panel_references(f"{key}.models", self.models, names)
+        yield from panel_references(f"{key}.marks", self.marks, names)
+        if self.asking:
+            for name in ("prompt", "marks"):
+                prompt = getattr(self.asking, name)
+                where = f"{key}.asking.{name}"
+                yield Reference(where, "prompt", [prompt], names.prompts)
+
+    @property
     def exported_prompt(self) -> str:
         return self.asking.prompt if self.asking else ""
 
@@ -197,7 +214,7 @@ class AnswersTask(Task):
 class AnswersPlanner(Planner):
     """Plans a task of answers; each run has the condition `MAIN`."""
 
-    MAIN = "all"
+    MAIN = ALL
     STAGES = (ANSWER, MARK, ASK, SUBMITTED)
     FORMS: ClassVar = {"csv": (".csv",), "jsonl": (".jsonl",)}
     task: AnswersTask

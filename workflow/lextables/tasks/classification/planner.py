@@ -5,9 +5,8 @@ In a task with views, a model is trained with each of some views, and each train
 is tested with several.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import (
@@ -60,8 +59,11 @@ from lextables.tasks.planner import (
     fewer_seeds,
     grid_named,
     limited_grids,
+    panel_references,
     rate_trials,
+    share_conditions,
 )
+from lextables.tasks.references import Names, Reference
 
 SETTINGS = ("single", "multi")  # single-task, and multi-task
 OF_VECTORS = ("vectors", "both")  # the features of linear models that need an encoder
@@ -270,6 +272,60 @@ class ClassificationTask(Task):
         return self.models.items()
 
     @property
+    def conditions(self) -> list[str]:
+        grids: list[Grid | LinearGrid] = [self.linear] if self.linear else []
+        for grids_of_size in self.grids.values():
+            grids += grids_of_size.values()
+        return share_conditions(grids)
+
+    def references(self, data_set: str, names: Names) -> Iterator[Reference]:
+        key = f"tasks.{data_set}"
+        heads = names.heads.get(data_set, ())
+        if heads:
+            yield Reference(f"{key}.heads", "head", self.heads, heads)
+        views = [*self.views, UNTRAINED]
+        yield Reference(f"{key}.readings", "view", self.readings, views)
+        for name, read in self.readings.items():
+            yield Reference(f"{key}.readings.{name}", "view", read, self.views)
+        yield from panel_references(f"{key}.models", self.models, names)
+        for name, panel in self.models.items():
+            where = f"{key}.models.{name}"
+            yield from self.references_of_panel(where, panel, names)
+            if heads:
+                yield Reference(f"{where}.heads", "head", panel.heads, heads)
+        yield Reference(f"{key}.grids", "grid", self.grids, names.grids)
+        for size, grids in self.grids.items():
+            for part, grid in grids.items():
+                where = f"{key}.grids.{size}.{part}.trained_on"
+                kind = "training view"
+                yield Reference(where, kind, grid.trained_on, self.readings)
+        if self.asking:
+            where = f"{key}.asking"
+            prompt = self.asking.prompt
+            yield Reference(f"{where}.prompt", "prompt", [prompt], names.prompts)
+            yield Reference(f"{where}.views", "view", self.asking.views, self.views)
+
+    def references_of_panel(
+        self, key: str, panel: ClassificationPanel, names: Names
+    ) -> Iterator[Reference]:
+        """Yield the references that only models of this task have."""
+        parts = dict.fromkeys(part for grids in self.grids.values() for part in grids)
+        tasks = [name for name, task in names.tasks.items() if task.task == self.task]
+        kind = "part of the grids"
+        yield Reference(f"{key}.grid", kind, [panel.grid], parts)
+        kind = "training view"
+        yield Reference(f"{key}.trained_on", kind, panel.trained_on, self.readings)
+        yield Reference(f"{key}.after", "classification task", [panel.after], tasks)
+        checkpoint = [panel.checkpoint]
+        yield Reference(f"{key}.checkpoint", "model", checkpoint, names.models)
+
+    def heads_of(self, model: str, heads: Collection[str]) -> Collection[str]:
+        """The heads of a model: those that its panel or the task names, or all the
+        ``heads`` of the data set.
+        """
+        return self.models[model].heads or self.heads or heads
+
+    @property
     def exported_prompt(self) -> str:
         return self.asking.prompt if self.asking else ""
 
@@ -300,16 +356,8 @@ class ClassificationTask(Task):
         if self.multi_label and settings != needed:
             what = "binary_cross_entropy, shuffled and the general evaluator"
             raise ValueError(f"multi_label needs {what}")
-        if self.asking:
-            unknown = set(self.asking.views) - self.views.keys()
-            if unknown or self.multi_label:
-                what = "one right answer per example, and views of the task"
-                raise ValueError(f"asking needs {what}")
-        named = {*self.readings, *chain(*self.readings.values())}
-        unknown = named - {*self.views, UNTRAINED}
-        if unknown:
-            what = f"the view {min(unknown)!r}, which is not among the views"
-            raise ValueError(f"readings names {what}")
+        if self.asking and self.multi_label:
+            raise ValueError("asking needs one right answer per example")
         for panel in self.models.values():
             self._check_panel(panel)
         return self
@@ -319,10 +367,6 @@ class ClassificationTask(Task):
         row = f"the row {panel.row!r}"
         if panel.kind == "language-model" and not self.asking:
             raise ValueError(f"{row} needs asking, with the name of a prompt")
-        unknown = set(panel.trained_on) - self.readings.keys()
-        if unknown:
-            what = f"is trained on {min(unknown)!r}, which readings lacks"
-            raise ValueError(f"{row} {what}")
         penalties = self.linear.penalty if self.linear else {}
         if panel.kind == "linear" and panel.features not in penalties:
             what = f"needs a penalty for {panel.features} under linear"

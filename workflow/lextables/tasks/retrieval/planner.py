@@ -2,7 +2,7 @@
 fine-tuned.
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self, TypeVar
 
@@ -37,6 +37,7 @@ from lextables.tasks.planner import (
     rate_trials,
     reason_not_run,
 )
+from lextables.tasks.references import Names, Reference
 from lextables.tasks.retrieval.ranking import Chunks
 
 USER_MAX_LENGTH = 512
@@ -209,6 +210,28 @@ class Reranker(Entry):
             raise ValueError(f"the reranker {self.row!r}: only okapi has chunks")
         return self
 
+    def references(self, key: str, names: Names) -> Iterator[Reference]:
+        """Yield the references of its keys; ``key`` is its own."""
+        if self.kind != "classifier":
+            yield Reference(f"{key}.model", "model", [self.model], names.models)
+            return
+        classifications = {
+            name: task
+            for name, task in names.tasks.items()
+            if task.task == "classification"
+        }
+        kind = "classification task"
+        yield Reference(f"{key}.of", kind, [self.of], classifications)
+        # Not reached if the task is unknown: that is an error already.
+        task = classifications[self.of]
+        kind = f"model of {self.of}"
+        yield Reference(f"{key}.model", kind, [self.model], task.models)
+        kind = f"training view of {self.of}"
+        yield Reference(f"{key}.view", kind, [self.view], task.readings)
+        if heads := task.heads_of(self.model, names.heads.get(self.of, ())):
+            kind = f"head of {self.model}"
+            yield Reference(f"{key}.head", kind, [self.head], heads)
+
 
 class RerankingPrompts(Entry):
     """The requests to language models that rerank."""
@@ -316,6 +339,33 @@ class RetrievalTask(Task):
     @property
     def trained_models(self) -> list[tuple[str, Any]]:
         return [*self.retrievers.items(), *self.finetuned.items()]
+
+    @property
+    def conditions(self) -> list[str]:
+        conditions = dict.fromkeys(self.forms)
+        for retriever in self.retrievers.values():
+            conditions.update(dict.fromkeys(retriever.conditions(self.forms)))
+        return list(conditions)
+
+    def references(self, data_set: str, names: Names) -> Iterator[Reference]:
+        key = f"tasks.{data_set}"
+        for name, retriever in self.retrievers.items():
+            where = f"{key}.retrievers.{name}.model"
+            yield Reference(where, "model", [retriever.model], names.models)
+        for name, reranker in self.rerankers.items():
+            yield from reranker.references(f"{key}.rerankers.{name}", names)
+        for name, tuned in self.finetuned.items():
+            where = f"{key}.finetuned.{name}"
+            yield Reference(f"{where}.model", "model", [tuned.model], names.models)
+            yield Reference(f"{where}.grids", "grid", tuned.grids, names.grids)
+        yield Reference(f"{key}.grids", "grid", self.grids, names.grids)
+        if self.asking:
+            for name in ("pointwise", "pairwise"):
+                prompt = getattr(self.asking, name)
+                where = f"{key}.asking.{name}"
+                yield Reference(where, "prompt", [prompt], names.prompts)
+            where = f"{key}.asking.hits"
+            yield Reference(where, "grid", self.asking.hits, names.grids)
 
     def limited(self, limits: RehearsalLimits) -> Self:
         """The task of a rehearsal, with small trainings."""

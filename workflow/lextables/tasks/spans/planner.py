@@ -1,6 +1,6 @@
 """The runs of a span-extraction task: models fine-tuned here or by the authors."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
@@ -29,8 +29,11 @@ from lextables.tasks.planner import (
     fewer_seeds,
     grid_named,
     limited_grids,
+    panel_references,
     rate_name,
+    share_conditions,
 )
+from lextables.tasks.references import Names, Reference
 from lextables.tasks.spans.asking import AskingSettings, Pieces
 from lextables.tasks.spans.linear_settings import LinearRun, LinearSettings
 from lextables.tasks.spans.nbest import ChoosingSettings
@@ -102,6 +105,7 @@ class SpanGrid(Grid):
 class Asking(Entry):
     """The requests to language models that quote spans."""
 
+    PROMPTS: ClassVar = ("clause", "presence")
     clause: str
     """Name of the prompt for a passage."""
     presence: str
@@ -113,6 +117,7 @@ class Asking(Entry):
 class Writing(Entry):
     """The requests to language models whose text outputs are scored."""
 
+    PROMPTS: ClassVar = ("prompt",)
     prompt: str
     """Name of the prompt for a contract and a question."""
     candidates: str
@@ -169,6 +174,33 @@ class SpanTask(Task):
     @property
     def trained_models(self) -> Iterable[tuple[str, Any]]:
         return self.models.items()
+
+    @property
+    def conditions(self) -> list[str]:
+        return share_conditions(self.grids.values())
+
+    def references(self, data_set: str, names: Names) -> Iterator[Reference]:
+        key = f"tasks.{data_set}"
+        yield from panel_references(f"{key}.models", self.models, names)
+        source = self.checkpoints or ""
+        yield Reference(f"{key}.checkpoints", "source", [source], names.files)
+        for name, panel in self.models.items():
+            where = f"{key}.models.{name}.released"
+            files = names.files.get(source, ())
+            yield Reference(where, f"file of {source!r}", [panel.released], files)
+        for name in ("grids", "pretraining"):
+            grids = getattr(self, name)
+            yield Reference(f"{key}.{name}", "grid", grids, names.grids)
+        data_sets = names.tasks_of_all
+        where = f"{key}.trainings_of"
+        yield Reference(where, "data set", [self.trainings_of], data_sets)
+        if self.asking:
+            for name in self.asking.PROMPTS:
+                prompt = getattr(self.asking, name)
+                where = f"{key}.asking.{name}"
+                yield Reference(where, "prompt", [prompt], names.prompts)
+            where = f"{key}.asking.grids"
+            yield Reference(where, "grid", self.asking.grids, names.grids)
 
     @property
     def exported_prompt(self) -> str:
