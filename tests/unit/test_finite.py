@@ -1,6 +1,5 @@
 """A score exists only if every number behind it is finite."""
 
-import json
 import math
 from itertools import product
 from pathlib import Path
@@ -10,24 +9,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
-from transformers import BertForSequenceClassification, BertModel, TrainingArguments
 
 from helpers import tiny_encoders
-from helpers.optimisers import LINEAR
-from lextables.models import (
-    bi_encoder,
-    bi_encoder_training,
-    cross_encoder,
-    loading,
-    multi_head,
+from helpers.model_copies import (
+    FINETUNED,
+    copy_with_tensors,
+    loaders,
+    save_models,
+    trained,
 )
+from lextables.models import bi_encoder, cross_encoder, loading
 from lextables.models.bi_encoder import VectorCache
-from lextables.models.bi_encoder_training import GradedPairs
-from lextables.models.checkpoints import arguments
-from lextables.models.in_parts import InParts
 from lextables.models.local_language_model import CausalModel
-from lextables.models.settings import Optimiser, UpdateSettings
 from lextables.pipeline.dataset import (
     Column,
     Table,
@@ -161,49 +154,10 @@ def test_missing_values_and_empty_columns_are_finite():
     assert first_not_finite(pa.array([], pa.float64())) is None
 
 
-# Models
-
-
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
-    """{"bert": folder of an encoder, "classifier": folder of a classifier with one
-    logit}.
-    """
-    root = tmp_path_factory.mktemp("models")
-    encoders = tiny_encoders.save(root, "bert", "roberta")
-    config = BertModel.from_pretrained(encoders["bert"]).config
-    config.num_labels = 1
-    torch.manual_seed(0)
-    classifier = BertForSequenceClassification(config)
-    # A folder with tokenizer, whose weights are replaced.
-    folder = tiny_encoders.save(root / "classifier", "bert")["bert"]
-    classifier.save_pretrained(folder)
-    return {**encoders, "classifier": folder}
-
-
-def copy_with_tensors(folder, target, change):
-    """Copy a model to ``target``, with its tensors as ``change(name, tensor)`` returns
-    them; return ``target`` as text.
-    """
-    target.mkdir()
-    for file in folder.iterdir():
-        (target / file.name).write_bytes(file.read_bytes())
-    tensors = {}
-    for name, tensor in load_file(folder / "model.safetensors").items():
-        tensors[name] = change(name, tensor).contiguous()
-    save_file(tensors, target / "model.safetensors", metadata={"format": "pt"})
-    return str(target)
-
-
-def copy_in_precision(folder, target, dtype):
-    """Copy a model to ``target`` in the precision ``dtype``, which its configuration
-    names too; return ``target``.
-    """
-    copy_with_tensors(Path(folder), target, lambda _, values: values.to(dtype))
-    config = json.loads((target / "config.json").read_text())
-    config["dtype"] = str(dtype).removeprefix("torch.")
-    (target / "config.json").write_text(json.dumps(config))
-    return target
+    """The folders of `save_models`."""
+    return save_models(tmp_path_factory.mktemp("models"))
 
 
 def with_number(part, number, *place):
@@ -237,19 +191,6 @@ DAMAGES = {
 }
 # Finite weights, but infinite sums of products.
 OVERFLOW = with_number("layer.1.output.LayerNorm.weight", 3e38, ...)
-
-
-def loaders(encoder, classifier):
-    """Return functions that load the models of two folders as each kind of model: as
-    bi-encoder, as cross-encoder, and so on.
-    """
-    return [
-        lambda: bi_encoder.load(encoder, CPU, 32),
-        lambda: cross_encoder.load(classifier, CPU, 32),
-        lambda: multi_head.load(encoder, [2, 3], "own", 0),
-        lambda: multi_head.load(encoder, [2, 3], "family", 0),
-        lambda: loading.load_span_model(encoder, CPU),
-    ]
 
 
 def loaders_of_damaged(folders, target, damage):
@@ -317,9 +258,6 @@ def test_the_log_probability_of_an_impossible_token_may_be_minus_infinity():
     assert np.isfinite(np.delete(log_probabilities, impossible)).all()
 
 
-# Caches
-
-
 @pytest.mark.parametrize("number", [NAN, INF, -INF])
 def test_stored_vectors_that_are_not_finite_are_encoded_again(tmp_path, number):
     def encode(texts):
@@ -338,89 +276,6 @@ def test_stored_vectors_that_are_not_finite_are_encoded_again(tmp_path, number):
     # The damaged file was removed, or replaced by a good one.
     for path in cache.folder.glob("*.npz"):
         assert np.isfinite(np.load(path)["vectors"]).all()
-
-
-# Training
-
-
-QUERIES = ["the term", "stock"]
-DOCUMENTS = ["close the merger", "buy stock"]
-PAIRS = [(0, 0), (1, 1)] * 4  # of indices of a query and of a document
-FINETUNED = ("bi-encoder", "cross-encoder")
-
-
-def trained(kind, folder, work, **changes):
-    """Return {name: tensor} of a model after four updates.
-
-    ``kind`` is one of `FINETUNED`, ``work`` a folder for checkpoints, and ``changes``
-    are fields of `UpdateSettings`.
-    """
-    settings = UpdateSettings(
-        **{"learning_rate": 1e-3, "updates": (4,), "batch_size": 2, **changes},
-        optimiser=Optimiser(**LINEAR),
-    )
-    module = bi_encoder if kind == "bi-encoder" else cross_encoder
-    model = module.load(folder, CPU, 32)
-    texts = [(QUERIES[query], DOCUMENTS[document]) for query, document in PAIRS]
-    if kind == "bi-encoder":
-        data = GradedPairs(PAIRS, QUERIES, DOCUMENTS, {(0, 0): 1, (1, 1): 1})
-        bi_encoder_training.finetune(model, data, settings, 0, work, lambda _: None)
-    else:
-        targets = [1.0, 0.0] * 4
-        cross_encoder.finetune(model, texts, targets, settings, 0, work, print)
-    return {name: values.detach() for name, values in model.named_parameters()}
-
-
-@pytest.mark.parametrize(
-    ("kind", "dtype"), list(product(FINETUNED, [torch.float16, torch.bfloat16]))
-)
-def test_weights_are_trained_in_single_precision(folders, tmp_path, kind, dtype):
-    name = "bert" if kind == "bi-encoder" else "classifier"
-    folder = Path(folders[name])
-    # Two files with the same numbers: one in half precision, the other in single.
-    half = copy_in_precision(folder, tmp_path / "half", dtype)
-    single = copy_with_tensors(
-        half, tmp_path / "single", lambda _, values: values.float()
-    )
-    trained_from_half = trained(kind, str(half), tmp_path / "work of half")
-    trained_from_single = trained(kind, single, tmp_path / "work of single")
-    for name, values in trained_from_half.items():
-        assert values.dtype == torch.float32
-        assert torch.equal(values, trained_from_single[name])
-    assert trained_from_half.keys() == trained_from_single.keys()
-    # In half precision most of these small updates would be lost.
-    before = load_file(half / "model.safetensors")
-    changed_shares = []
-    for name, values in before.items():
-        # Words that no text has keep their vectors, and the pooler is not trained.
-        if "word_embeddings" in name or "pooler" in name:
-            continue
-        # In the trained model a name may have a prefix.
-        after = [
-            tensor for full, tensor in trained_from_half.items() if full.endswith(name)
-        ]
-        if after:
-            changed_shares.append((after[0] != values.float()).float().mean().item())
-    assert np.median(changed_shares) > 0.9
-
-
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_every_kind_of_model_is_loaded_in_single_precision(folders, tmp_path, dtype):
-    encoder = copy_in_precision(folders["bert"], tmp_path / "encoder", dtype)
-    classifier = copy_in_precision(
-        folders["classifier"], tmp_path / "classifier", dtype
-    )
-    for load in loaders(str(encoder), str(classifier)):
-        dtypes = {values.dtype for values in load().parameters()}
-        assert dtypes == {torch.float32}
-
-
-def test_a_trainer_converts_weights_in_half_precision_to_single(folders, tmp_path):
-    model = BertForSequenceClassification.from_pretrained(folders["classifier"])
-    common = arguments(tmp_path, 1, seed=0, save_every=0, device=CPU)
-    options = {"mixed": False, "optimiser": Optimiser(**LINEAR)}
-    InParts(model=model.half(), args=TrainingArguments(**common), **options)
-    assert {values.dtype for values in model.parameters()} == {torch.float32}
 
 
 @pytest.mark.parametrize("kind", FINETUNED)

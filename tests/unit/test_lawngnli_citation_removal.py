@@ -1,3 +1,7 @@
+"""Removal of the citations from a premise, and of paragraphs that have nothing else
+(LawngNLI).
+"""
+
 import json
 from pathlib import Path
 

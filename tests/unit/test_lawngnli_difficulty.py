@@ -1,3 +1,7 @@
+"""Hypotheses that are too easy: they share word pairs with the premise, have a
+quotation mark, or are short (LawngNLI).
+"""
+
 import pytest
 
 from lextables.papers.lawngnli.hypotheses.difficulty import (

@@ -1,4 +1,4 @@
-"""Neutral premises, and the citation network that excludes some candidates (LawngNLI,
+"""Neutral premises: which premise of another example replaces the own one (LawngNLI,
 A.1.7).
 """
 
@@ -9,16 +9,13 @@ import pytest
 
 from helpers.opinion_rows import encode
 from lextables.models.okapi import OkapiBM25
-from lextables.papers.lawngnli.citations.candidates import CITES
 from lextables.papers.lawngnli.premises import neutralization
 from lextables.papers.lawngnli.premises.neutralization import (
     PREMISE_FIELDS,
     CitationNetwork,
     neutral_premises,
     neutralized,
-    pairs_of,
 )
-from lextables.pipeline import dataset
 
 
 def bm25_scores(query, documents):
@@ -248,49 +245,3 @@ def test_only_neutral_rows_get_new_premises_and_unpaired_rows_are_removed():
 def test_invalid_output_of_an_encoder_raises_an_error(broken, message):
     with pytest.raises(ValueError, match=message):
         neutral_premises(ROWS, CitationNetwork([]), broken)
-
-
-# The citation network.
-
-PAIRS = [
-    (10, 20),
-    (10, 30),
-    (20, 10),
-    (40, 10),
-    (10, 20),
-    (50, 50),
-    (7_000_000_000, 20),
-]
-
-
-@pytest.mark.parametrize(
-    ("case_id", "expected"),
-    [
-        (10, [20, 30, 40]),
-        (20, [10, 7_000_000_000]),
-        (30, [10]),
-        (7_000_000_000, [20]),
-        (50, []),  # a case that cites only itself
-        (99, []),
-        (8_000_000_000, []),
-    ],
-)
-def test_neighbours_are_citing_and_cited_cases(case_id, expected):
-    found = CitationNetwork(PAIRS).neighbours(case_id)
-    assert found.dtype == np.int64
-    assert found.tolist() == expected
-
-
-@pytest.mark.parametrize("cases", [[], [10], [20, 40], [99]])
-def test_pairs_of_some_cases_include_all_their_neighbours(tmp_path, cases):
-    names = [column.name for column in CITES.columns]
-    paths = [tmp_path / name for name in "abc"]
-    for path, some in zip(paths, (PAIRS[:3], [], PAIRS[3:]), strict=True):
-        rows = [dict(zip(names, pair, strict=True)) for pair in sorted(some)]
-        dataset.write(CITES, rows, path)
-    found = list(pairs_of(cases, paths))
-    assert all(set(pair) & set(cases) for pair in found)
-    part = CitationNetwork(found)
-    whole = CitationNetwork(PAIRS)
-    for case in cases:
-        assert part.neighbours(case).tolist() == whole.neighbours(case).tolist()

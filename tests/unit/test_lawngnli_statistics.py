@@ -1,3 +1,5 @@
+"""Statistics of LawngNLI's texts: negation words, and the columns of Table 2."""
+
 import random
 
 import pytest

@@ -1,6 +1,4 @@
-"""Windows of contracts: writing, opening, padding and balancing; and the parts of a
-data set.
-"""
+"""Windows of contracts: how they are written, opened, padded and sampled."""
 
 import json
 import os
@@ -11,18 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from helpers import marked_contracts
-from helpers.marked_contracts import WINDOWS, WORDINGS
 from helpers.tokenizer_kinds import QUESTION, TEXT, albert, bert, roberta
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.spans.features import (
-    WindowSource,
-    spans,
-    write_features,
-    write_parts,
-)
-from lextables.tasks.spans.settings import CuttingSettings, WindowSettings
-from lextables.tasks.spans.squad import held_out_contracts
+from lextables.tasks.spans.features import WindowSource, spans, write_features
+from lextables.tasks.spans.settings import WindowSettings
 from lextables.tasks.spans.tokens import MAX_CHARACTERS
 from lextables.tasks.spans.windows import (
     Collator,
@@ -31,7 +21,6 @@ from lextables.tasks.spans.windows import (
     empty_weight,
     max_context,
     open_windows,
-    question_texts,
     read_tokens,
 )
 
@@ -510,52 +499,3 @@ def test_empty_weight_is_the_ratio_of_answered_to_empty_windows():
 def test_windows_without_answers_raise_an_error(of):
     with pytest.raises(BadInput, match="no window has an answer"):
         of(np.zeros(4, dtype=np.int32))
-
-
-ORDER = ("train", "train", "dev", "test")
-SPLITS = {f"c{number:02}": ORDER[number % 4] for number in range(16)}
-PARTS = ("train", "validation", "test")
-
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    """A folder with a data set and a tokenizer."""
-    folder = tmp_path_factory.mktemp("data")
-    marked_contracts.data_set(folder, SPLITS, seed=1)
-    marked_contracts.tokenizer().save_pretrained(folder / "weights")
-    return folder
-
-
-def parts(data, folder, held_out):
-    names = ("contracts", "questions", "training_examples")
-    tables = (data / f"{name}.parquet" for name in names)
-    weights = {"model": "tiny", "weights": "tiny", "revision": None, "found": "folder"}
-    settings = CuttingSettings(**weights, **WINDOWS.plain(), held_out=held_out)
-    return write_parts(*tables, settings, data / "weights", folder, shards=2)
-
-
-@pytest.mark.parametrize("share", ["dev", 0.25])
-def test_each_part_has_the_windows_of_its_contracts(data, tmp_path, share):
-    counts = parts(data, tmp_path, held_out=share)
-    test = {name for name, split in SPLITS.items() if split == "test"}
-    # Held-out contracts are also training contracts; only model selection excludes
-    # them.
-    contracts = {"train": SPLITS.keys() - test, "test": test}
-    contracts["validation"] = held_out_contracts(SPLITS, share)
-    for part in PARTS:
-        windows, count = open_windows(tmp_path / part), counts[part]
-        assert set(windows.contracts) == contracts[part]
-        assert count["windows"] == len(windows)
-        answered = np.count_nonzero(windows.start_positions)
-        assert count["answered_windows"] == answered
-        assert (answered > 0) == (part == "train")
-        if part != "train":
-            assert count["examples"] == len(contracts[part]) * len(WORDINGS)
-
-
-def test_parts_open_with_the_settings_and_questions_of_the_run(data, tmp_path):
-    parts(data, tmp_path, held_out="dev")
-    wordings = question_texts(data / "questions.parquet")
-    assert wordings == WORDINGS
-    for part in PARTS:
-        WindowDataset(tmp_path / part, marked_contracts.tokenizer(), WINDOWS, wordings)
