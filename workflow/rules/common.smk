@@ -1,11 +1,17 @@
 # What the other files of this folder use: the checked configuration, the planned runs
-# of the papers, and functions for params and resources of rules.  ROOT, the project's
-# folder, is from the Snakefile.
+# of the papers, and functions for params and resources of rules.
 #
 #   in    config.yaml, resources/papers/*.yaml, resources/models.yaml, resources/sources.yaml
 #   out   objects of lextables/planning with functions for inputs, params and resources of rules
-#   steps environment of jobs -> imports -> configuration, registries and plans -> a line with the configuration,
-#         and a warning about runs that were made with other versions of libraries
+#   steps 1. this process, and the environment of jobs
+#         2. imports from the package
+#         3. configuration, registries and plans
+#         4. a line with the configuration, and a warning about runs that were made with other
+#            versions of libraries
+#
+# From Snakemake are `workflow` (this run), `config` (config.yaml with the values of the
+# command line), `configfile` and `shell`.  ROOT, the project's folder, is from the
+# Snakefile.  Snakemake reads this file again in each job; STANDALONE is then False.
 
 import atexit
 import gc
@@ -15,13 +21,15 @@ from pathlib import Path
 
 from snakemake.logging import logger
 
+# 1. This process, and the environment of jobs
+
 if "{" in str(ROOT) or "}" in str(ROOT):
     sys.exit(
         f"{ROOT}: Snakemake reads braces in the project's path as wildcards; rename or move the folder."
     )
 
-# Relative to the working folder, so that a project can be moved together with its
-# results.
+# The project's folder, relative to the working folder, so that a project can be moved
+# together with its results.
 PROJECT_PATH = Path(os.path.relpath(ROOT.resolve()))
 
 # Python's garbage collector finds nothing in a plan's many objects.  Running it less
@@ -50,6 +58,9 @@ os.environ.update(
 # Batches have many shapes: with fixed segments, freed GPU memory is often too small for
 # the next one.
 os.environ.setdefault("PYTORCH_ALLOC_CONF", "expandable_segments:True")
+ENVIRONMENT = str(ROOT / "envs/lextables.yaml")  # of jobs, with the option for conda
+
+# 2. Imports from the package
 
 # Another Python than that of `make` lacks packages: one sentence instead of a
 # traceback.
@@ -70,6 +81,7 @@ try:
         # comes before the other imports, which take seconds.
         shell.prefix(PREFIX)
         stopping = Stopping(announce_stop, RUN_OF_SNAKEMAKE.runs_jobs_elsewhere)
+    # For this file.
     from lextables.pipeline import entries
     from lextables.planning import command_line, rehearsal
     from lextables.planning.command_line import or_exit
@@ -95,7 +107,7 @@ except ModuleNotFoundError as error:
         f"this Python ({sys.executable}) has no {error.name}; run .venv/bin/snakemake, which make run installs."
     )
 
-ENVIRONMENT = str(ROOT / "envs/lextables.yaml")  # of jobs, with the option for conda
+# 3. Configuration, registries and plans
 
 # `or_exit` calls a function, and ends the run with one sentence if it raises
 # `BadInput`.  config.yaml is read here before Snakemake reads it, whose messages name
@@ -117,11 +129,13 @@ PROJECT = or_exit(load, ROOT, PROJECT_PATH, DEFAULTS, config)
 CONFIG = PROJECT.config
 RESULTS = PROJECT.results  # the folder of all results
 JOBS = Jobs(PROJECT)  # the job of each run: inputs, params and resources
-RUN = JOBS.folder()  # pattern of the folders of runs
+RUN = JOBS.folder()  # the folder of a run, with wildcards for its parts
 RESOURCES = JOBS.resources  # memory and time of jobs
 SOURCE_PARAMS = SourceParams(PROJECT)  # digests and variants of source files
 # Small jobs run where Snakemake runs, unless the config has them sent to the cluster.
 SMALL_JOBS_ARE_LOCAL = not CONFIG.submit_small_jobs
+
+# 4. The line with the configuration, and the warning
 
 if STANDALONE:
     command_line.show_configuration(PROJECT)

@@ -81,7 +81,8 @@ rule tokens:
 
 # Vectors of units of contracts, of pieces of texts, or of queries and documents, shared
 # by all models that read vectors.  {size} is the greatest number of tokens that the
-# encoder reads, or 0 for its own limit.
+# encoder reads, or 0 for its own limit; for classification it is the number of words of
+# a piece.
 rule vectors:
     input:
         unpack(ENCODINGS.inputs),

@@ -2,8 +2,8 @@
 scoring.
 
 All rules of runs.smk and features.smk have this script.  The actions are modules of
-lextables/tasks/<task>/actions, and `job` has the name of the module and what it is
-given (`tasks.job.Job`).
+lextables/tasks/<task>/actions, and <task>/submitted.py.  The param `job` has the name
+of the module and what it is given (`tasks.job.Job`).
 """
 
 from importlib import import_module
