@@ -32,9 +32,9 @@ Record = Mapping[str, Any]
 class Exhibit:
     """A table or figure: its entry in the registry, its lines, and its drawing.
 
-    ``files`` are paths below the results, by suffix; ``pairs`` are the tested pairs of
-    rows; and ``sources`` are the provenance of its data set.  ``first_kinds`` has the
-    kind of each published value that repeats none.
+    ``files`` are paths below the results, by suffix; ``pairs`` are the compared pairs
+    of rows; and ``sources`` are the provenance of its data set.  ``first_kinds`` has
+    the kind of each published value that repeats none.
     """
 
     name: str
@@ -297,9 +297,9 @@ def _read_exhibit(
 
 
 def read_run(path: str | Path, *, earlier: bool = False) -> RunRecord:
-    """Read a `run.json` at …/<paper>/<experiment>/<model>/<condition>/seed<k>/."""
+    """Read a `run.json` at …/<data set>/<experiment>/<model>/<condition>/seed<k>/."""
     path = Path(path)
-    *_, paper, experiment, model, condition, seed = path.parent.parts
+    *_, data_set, experiment, model, condition, seed = path.parent.parts
     record = read_json(path, run_module.Record)
     number = int(seed.removeprefix("seed"))
-    return RunRecord(paper, experiment, model, condition, number, record, earlier)
+    return RunRecord(data_set, experiment, model, condition, number, record, earlier)

@@ -1,5 +1,10 @@
 """The results page (docs/results.md): reproduced values of all papers, as Markdown with
 a figure.
+
+`picture` draws the figure.  `page` writes the page, whose blocks are listed in
+`_blocks`; README has the first of them too (`summary`).  Each published value counts
+once (`_first_values`), under its kind (score, statistic or text) and its outcome
+(match, near, off, no verdict, other data or not run).
 """
 
 from collections import Counter, defaultdict
@@ -58,6 +63,8 @@ WIDTH, BAR = 7.4, 0.34  # inches
 # A text beside a place, some points away.
 BESIDE: dict[str, Any] = {"textcoords": "offset points", "va": "center"}
 
+# {paper: {table: {reason of a row that is not run: what it needs}}}; the reason ""
+# stands for all others.
 Needs = Mapping[str, Mapping[str, Mapping[str, str]]]
 Kinds = Mapping[str, wording.KindCounts]  # of each paper
 Systems = Mapping[str, Counter[str]]  # of each paper: scores by system
@@ -69,8 +76,7 @@ class Material:
 
     ``date`` is the day of the last run.  ``baselines`` are the folders of the
     baselines' runs, and ``systems`` are {folder of a published row's run: the system's
-    printed name}.  ``needs`` is
-    {paper: {table: {reason of a row that is not run: what it needs}}}.
+    printed name}.  ``needs`` says what the rows that are not run need.
     """
 
     config: Settings
