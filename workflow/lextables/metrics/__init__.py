@@ -1,6 +1,7 @@
-"""Metrics: one file per family.
+"""Metrics: a module for each family, and shared ones such as `intervals` and `ratio`.
 
-Each takes predictions and gold labels and returns one row per group.
+A family takes predictions and gold labels, and returns rows of scores: one for each
+metric and group, and one for each end of an interval.
 """
 
 # Suffixes of a metric's name: the ends of its sampling interval, and the score as the

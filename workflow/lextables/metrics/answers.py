@@ -222,6 +222,7 @@ def cramers_v(first: Sequence[int], second: Sequence[int]) -> float:
     freedom = (rows - 1) * (columns - 1)
     phi = max(0.0, chi_squared / cases - freedom / (cases - 1))
     # The largest phi: the smaller number of values, corrected for its bias, less one.
+    # The first bias is that of the rows, the second that of the columns.
     biases = [(size - 1) ** 2 / (cases - 1) for size in table.shape]
     largest = min(rows - biases[0] - 1, columns - biases[1] - 1)
     if largest <= 0:
@@ -230,7 +231,9 @@ def cramers_v(first: Sequence[int], second: Sequence[int]) -> float:
 
 
 def _contingency(first: Sequence[int], second: Sequence[int]) -> np.ndarray:
-    """The number of cases with each pair of values, float64 (values, values)."""
+    """The number of cases with each pair of values, float64 (different values of
+    ``first``, different values of ``second``).
+    """
     names, rows = np.unique(first, return_inverse=True)
     other_names, columns = np.unique(second, return_inverse=True)
     table = np.zeros((len(names), len(other_names)))

@@ -158,8 +158,9 @@ def nbest_columns(
 ) -> Nbest:
     """Return `Nbest` from ``groups``, {question id: its predictions in order}.
 
-    ``text``, ``start`` and ``end`` are the keys of the released text and its offsets;
-    the slice has the key ``text``. Raises `BadInput` as `nbest_rows` does.
+    The arguments ``text``, ``start`` and ``end`` are the keys of the released text and
+    of its offsets.  The key of the slice is always ``"text"``.  Raises `BadInput` as
+    `nbest_rows` does.
     """
     question_ids = tuple(sorted(groups))
     rows: list[Row] = []

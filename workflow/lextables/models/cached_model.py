@@ -82,6 +82,7 @@ def _local(
         "by": libraries,
         "device": describe(device),
     }
+    # Notes on how prompts are adapted to the model's chat template, if they are.
     if engine.adapted:
         identity["adapted"] = engine.adapted
     return CachedModel(model, AnswerCache(cache), identity)
@@ -109,7 +110,8 @@ class OneByOne(Protocol):
 class CachedModel:
     """A model on this machine; each answer is cached as soon as it is computed.
 
-    ``identity`` is everything that an answer depends on besides the question.
+    ``identity`` is everything that an answer depends on besides the question.  It is
+    part of the key of each cached answer.
     """
 
     def __init__(
@@ -135,6 +137,7 @@ class CachedModel:
     def weigh(self, choices: Sequence[Choice]) -> list[Weighed]:
         """As `LanguageModel.weigh`."""
         weighed = []
+        # The only field of a `Weighed`, as a list of JSON.
         for (log_probabilities,) in self._answers(choices, self._model.weighing):
             if log_probabilities is not None:
                 log_probabilities = tuple(log_probabilities)

@@ -200,8 +200,9 @@ def finetune(
 ) -> int:
     """Fine-tune in place; ``visit(n)`` is called after each n of the settings' updates.
 
-    The loss is the cross-entropy with ``targets`` in 0..1 (ACORD F.2).  The learning
-    rate does not decay, so one run gives the model after each number of updates.
+    The loss is the cross-entropy with ``targets`` in 0..1 (ACORD F.2).  With a constant
+    learning rate, as in ACORD's grids, one run gives the model after each number of
+    updates.
     Checkpoints are written to ``work``; an interrupted run resumes from there,
     including batches, optimiser and random state.  Returns the update from which it
     resumed (0 without a checkpoint).

@@ -5,7 +5,8 @@ Each function trains for another kind of data:
 - `fit_many`: many sparse rows, several outputs, by stochastic gradient descent;
 - `fit_dense`: many rows with few columns, several outputs, by L-BFGS;
 - `fit_few`: few columns, standardised, and possibly words; one output;
-- `fit_weighed`: words weighted by their log odds in the two classes; one output;
+- `fit_weighed`: words weighted by how much more frequent they are in one of the two
+  classes; one output;
 - `fit_near`: few rows, with a model of similar data as prior mean; one output;
 - `fit_shares`: a distribution over several answers for each row.
 
@@ -235,11 +236,12 @@ def fit_weighed(
     """Return a logistic regression of one output over ``words`` and then ``dense``,
     float64.
 
-    Each column of ``words`` (rows, terms) is first multiplied by the absolute
-    difference of its log odds in the two classes, with ``smoothing`` added to each
-    count (Wang and Manning, 2012, Baselines and Bigrams).  ``dense`` (rows, columns) is
-    used unchanged.  The weights apply to the original features.  ``penalty`` is
-    scikit-learn's C.  With labels of one class, that class is always predicted.
+    Each column of ``words`` (rows, terms) is first multiplied by the absolute log ratio
+    of the shares of rows that have the word in the two classes, with ``smoothing``
+    added to each count (Wang and Manning, 2012, Baselines and Bigrams).  ``dense``
+    (rows, columns) is used unchanged.  The weights apply to the original features.
+    ``penalty`` is scikit-learn's C.  With labels of one class, that class is always
+    predicted.
     """
     if _is_constant(labels):
         return _constant_model(words.shape[1] + dense.shape[1], labels)
@@ -280,8 +282,8 @@ def _mean_and_scale(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _log_odds(words: csr_matrix, smoothing: float) -> np.ndarray:
-    """Return the logarithm of the share of rows in which each column is not 0, float64
-    (columns,).
+    """Return the logarithm of the smoothed share of rows in which each column is not 0,
+    float64 (columns,).
     """
     counts = np.bincount(words.indices, minlength=words.shape[1])
     return np.log((counts + smoothing) / (words.shape[0] + 2 * smoothing))
@@ -295,7 +297,8 @@ def fit_near(
 
     The penalty (scikit-learn's C) is on the distance of the weights from those of
     ``near``, on the scale of ``features`` (rows, columns); the intercept is hardly
-    penalised.  Newton's method.  Without rows the result is ``near``.
+    penalised.  Newton's method: ``change`` is what is added to the weights and the
+    intercept of ``near``.  Without rows the result is ``near``.
     """
     if not len(features):
         return near
@@ -304,7 +307,7 @@ def fit_near(
     columns = np.column_stack([standardised, np.ones(len(features))])
     penalties = np.full(columns.shape[1], 1 / penalty)
     penalties[-1] /= FREE
-    before = near.logits(features)[:, 0]
+    before = near.logits(features)[:, 0]  # the logits of the model ``near``
     change = np.zeros(columns.shape[1])
     for _ in range(NEWTON_STEPS):
         predicted = probabilities(before + columns @ change)

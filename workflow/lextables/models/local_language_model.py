@@ -74,6 +74,7 @@ class LocalLanguageModel:
         self.window = engine.window
         self._engine = engine
         self._chat = endpoint == "chat"
+        # The tokens of the last evaluation, whose keys and values the engine has.
         self._last: Sequence[int] = ()
 
     def tokens(self, prompt: Prompt) -> int:

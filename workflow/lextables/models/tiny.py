@@ -41,7 +41,8 @@ HEADS = 2
 WINDOW = 64
 WORDS = 300  # whole words in a vocabulary
 SEED = 0
-# Number of answers of the models that others fine-tuned on ANLI.
+# The answers of models that others fine-tuned on ANLI; with two answers, the first
+# two.
 NLI_LABELS = ("entailment", "neutral", "contradiction")
 
 

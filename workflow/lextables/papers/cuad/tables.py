@@ -58,7 +58,9 @@ Span = tuple[int, int]  # characters, half-open
 
 @dataclass(frozen=True)
 class Results(Inputs):
-    """The inputs, read as CUAD's tables need them; ``rows`` are systems with runs."""
+    """The inputs, read as CUAD's tables need them; ``rows`` are the systems, with their
+    runs.
+    """
 
     @cached_property
     def categories(self) -> list[Row]:

@@ -137,6 +137,7 @@ def _shards(
     # The released examples may be from any reporter.
     if released and ranges == DEFAULT_VOLUMES and collection.listed:
         ranges = (ALL,)
+    # Without a list of volumes and without a mirror, the registry says which there are.
     if ranges == DEFAULT_VOLUMES and not collection.knows(*DEFAULT_VOLUMES):
         ranges = paper.default_volumes
     volumes_of = _sized_shards(ranges, config.volumes_a_job, collection)

@@ -193,6 +193,7 @@ def table4(inputs: Inputs) -> list[Cell]:
     """
     data_set = counts_of(inputs.data / "census.json")["examples"]["rows_sha256"]
     readings = load_readings(READINGS)
+    # Each is (example, its two annotations).
     pairs = list(_with_readings(inputs.data, readings.get(data_set, {})))
     cells = []
     for printed in inputs.published:
@@ -235,7 +236,7 @@ def _with_readings(
 def _reading_cell(row: str, column: str, pairs: Sequence[tuple[Row, Pair]]) -> Cell:
     """One cell of Table 4 over examples with their two annotations.
 
-    ``row`` is a group of the annotated examples and the measure over them.
+    ``row`` is "<group of the annotated examples> / <measure over them>".
     Shares have a Wilson interval, balanced accuracies a jackknife interval.
     """
     group, _, measure = row.partition(" / ")

@@ -10,6 +10,7 @@ from lextables.tasks.planner import Spec
 from lextables.tasks.resources import LEAST_MB
 
 MODULES = "classification.actions"
+# Tables that actions read.
 EXAMPLES = ("examples", "heads")
 TEXTS = (*EXAMPLES, "texts")
 LINEAR_THREADS = 2
@@ -30,8 +31,13 @@ def _training(*splits: str) -> Action:
 
 
 class ClassificationJobs(TaskJobs):
-    """The jobs of a data set with examples and heads."""
+    """The jobs of a data set with examples and heads.
 
+    The values of an `Action` are its module, the tables that it reads, and the fields
+    of the task.  Fields such as ``final`` have the names of splits.
+    """
+
+    # Encoders read long texts in pieces; this setting is the words of a piece.
     VECTOR_SIZE = "piece"
     ACTIONS: ClassVar = {
         # Features, which do not depend on a run.

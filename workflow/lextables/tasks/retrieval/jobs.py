@@ -17,6 +17,10 @@ TABLES = ("documents", "queries", "judgements")
 # on.
 RANKED_BY = ("names", "forms", "pool", "training", "validation", "test", "top_gain")
 SCORED_BY = (*RANKED_BY, "metrics", "groups", "choose_by")
+# The values of an `Action` are its module, the tables that it reads, and the fields of
+# the task.  ``{}`` in a module's pattern stands for the kind of system
+# (`RetrievalJobs.part`).
+#
 # A ranking by a system without a model on this machine.
 SEARCHING = Action(
     f"{MODULES}.rank",

@@ -167,7 +167,8 @@ def _first(
 ) -> tuple[UnitModel, np.ndarray]:
     """Return the first model, and its out-of-fold logits, float32 (units, categories).
 
-    ``folds`` state for each fold which contracts are in it.
+    ``folds`` have for each fold which contracts are in it, bool (contracts,);
+    ``is_answer`` is bool (units, categories).
     """
     words = None
     if settings.features != "vectors":
@@ -230,6 +231,7 @@ def _by_category(
     candidates: Sequence[Candidates], logits: np.ndarray
 ) -> list[ScoredCandidates]:
     """Return the candidates of each category with their part of ``logits``."""
+    # Where the part of each category ends; the last one ends at the end.
     *bounds, _ = np.cumsum([len(own.contract) for own in candidates])
     return list(zip(candidates, np.split(logits, bounds), strict=True))
 
@@ -284,6 +286,8 @@ def _second(
 ) -> tuple[tuple[Linear, ...], list[np.ndarray]]:
     """Return the second models, and the out-of-fold logits of each category's
     candidates.
+
+    ``folds`` are as in `_first`; the other sequences have an item for each category.
     """
     scores = [np.zeros(len(own.contract)) for own in candidates]
     for fold in folds:
@@ -375,7 +379,8 @@ class Golds:
     def matched(self, candidates: Candidates) -> list[frozenset[int]]:
         """Return the numbers of the answers that each candidate matches.
 
-        The rule is that of `metrics.spans.paper_matches`.
+        The rule is that of `metrics.spans.paper_matches`, relaxed for the questions of
+        this category only.
         """
         matched = []
         texts = candidates.texts(self.units)

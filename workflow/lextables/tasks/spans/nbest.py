@@ -20,8 +20,8 @@ class ScoringSettings(StepSettings):
     """Settings of the released evaluator."""
 
     relaxed: str | None
-    """In categories whose name contains this text, a prediction may contain the answer;
-    None: in no category.
+    """For questions whose id contains this text, such as a category's name, a
+    prediction may contain the answer; None: for no question.
     """
     low_thresholds: tuple[float, ...]
     """Thresholds of the released sweep below 0.01."""

@@ -149,8 +149,8 @@ class SpanTask(Task):
     held_out: float | str = 0.1
     """Share of the training contracts on which the grid is searched, or their split."""
     relaxed: str | None = None
-    """In categories whose name contains this text, a prediction may contain the answer;
-    None: in no category.
+    """For questions whose id contains this text, such as a category's name, a
+    prediction may contain the answer; None: for no question.
     """
     low_thresholds: tuple[float, ...] = ()
     """Thresholds of the released sweep below 0.01."""

@@ -219,8 +219,8 @@ def write_examples(
     steps, in order.
 
     Order: labels in strata (A.1.4), the difficulty filters on the hypotheses as
-    converted (A.1.6), neutral premises (A.1.7), citations removed from premises
-    (A.1.9), the analysis subset, balance and split, twins (A.1.8).  Without the filters
+    converted (A.1.6), neutral premises (A.1.7), the analysis subset, balance and split,
+    twins (A.1.8), citations removed from premises (A.1.9).  Without the filters
     the funnel has no such step. Memory: the accepted examples of the largest
     jurisdiction with their short premises and one embedding each; the id, label and
     split of all examples; the citations of their cases. Disk, below ``scratch``: one

@@ -1,5 +1,9 @@
 """Rule 3 of the contradiction algorithm: predicates without a finite verb (A.1.5, item
 3).
+
+Examples are "defendant not liable" and "claims barred by the statute".  Parsers make
+many mistakes with such headlines, so most of the module decides whether a word really
+is the predicate of its clause.
 """
 
 from lextables.papers.lawngnli.hypotheses import morphology
@@ -53,7 +57,12 @@ def adjective_phrase(tree: Tree, clause: Clause) -> Change | Rejected | None:
     """Contradict an adjective phrase or past participle that is the predicate.
 
     The first "not" or "never" before its head is removed, or else "not" is put before
-    it and its adverbs.
+    it and its adverbs.  Returns None if the clause has no such predicate.  A clause is
+    rejected, in this order, if
+
+    1. the head is a verb in another form, or the clause is not independent or is cut;
+    2. the words may be parsed wrongly, or the head only describes its noun;
+    3. other words already limit or negate the statement, as "partly" or "only" do.
     """
     tokens = tree.tokens
     head = predicate_head(tree, clause)

@@ -249,8 +249,25 @@ def verb_form(tree: Tree, clause: Clause, group: Verbs) -> VerbForm:
 def _past_form(tree: Tree, clause: Clause, verb: int, noun: int) -> VerbForm:
     """Return the form of a verb that can be past tense or participle.
 
-    The rules are tried in this order, and the first that fits decides.  The sets of
-    verbs are explained in `morphology`.  ``noun`` is the subject's.
+    What follows the verb decides.  The first case that fits is taken:
+
+    1. The verb never has an object: finite.
+    2. Nothing follows: as `_form_without_object` says.
+    3. "by" and an agent: participle.
+    4. The preposition of this verb, as in "provided for": finite.
+    5. An object: as `_form_before_object` says.
+    6. An adjective: participle.
+    7. An infinitive: finite for verbs such as "attempt", and for verbs such as "intend"
+       if the subject acts; else participle.
+    8. A clause or phrase after a verb that keeps an object in the passive, such as
+       "grant": participle if the subject acts, else unclear.
+    9. Another clause: finite, except for verbs such as "tell" and dispositions.
+    10. A clause with "that" after another phrase: finite for verbs such as "hold", else
+        unclear.
+    11. An object after a preposition: unclear.
+    12. Anything else: as `_form_without_object` says.
+
+    The sets of verbs are explained in `morphology`.  ``noun`` is the subject's.
     """
     tokens = tree.tokens
     base = morphology.lemma(tree.word(verb), "VBD")

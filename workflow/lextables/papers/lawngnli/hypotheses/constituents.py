@@ -1,5 +1,10 @@
 """Constituency trees from spaCy's dependencies, for `parsers.Dependencies`.
 
+For example, "The court has denied relief." becomes::
+
+    (S (NP (DT The) (NN court))
+       (VP (VBZ has) (VP (VBN denied) (NP (NN relief)))) (. .))
+
 The constituent of a verb (`_Constituents.clause`) is built from the inside:
 
 1. the verb and what follows it,
@@ -16,22 +21,27 @@ from collections.abc import Sequence
 
 from lextables.papers.lawngnli.hypotheses.tree import Node, Token, Tree
 
+# Dependency labels of spaCy's English models.
 _SUBJECTS = frozenset({"nsubj", "nsubjpass", "csubj", "csubjpass", "expl"})
 _AUXILIARIES = frozenset({"aux", "auxpass"})
+# Tags of the Penn Treebank: how those of verbs begin, and those that head an NP.
 _VERBAL = ("VB", "MD")
 _NOUNS = frozenset("NN NNS NNP NNPS PRP WP EX CD $ DT WDT VBG VBN".split())
+# Labels with which a preposition heads a PP.
 _PREPOSITIONS = ("prep", "agent", "pcomp", "conj", "ROOT", "dative")
+# {tag: the label of the phrase that it heads}.
 _PHRASES = {
     **dict.fromkeys(("JJ", "JJR", "JJS"), "ADJP"),
     **dict.fromkeys(("RB", "RBR", "RBS", "WRB"), "ADVP"),
 }
-_NO_CLAUSES = ("aux", "auxpass", "amod", "compound")
+_NO_CLAUSES = ("aux", "auxpass", "amod", "compound")  # labels of verbs without a clause
 _LONE = ("neg", "punct", "cc", "preconj", "prt")  # modifiers that stay without a phrase
 
 
 def constituency_tree(tokens: Sequence[Token], arcs: Sequence[tuple[int, str]]) -> Tree:
     """Return the constituency tree of a dependency tree in spaCy's English labels.
 
+    ``arcs`` has (position of its head, label) for each token; a root is its own head.
     A verb with a subject makes an S; its auxiliaries, from left to right, make nested
     VPs; nouns make NPs, with what follows them outside the inner NP; adjectives ADJPs.
     Arcs that cross are lifted to the head's head first.
@@ -97,6 +107,8 @@ class _Constituents:
     ) -> None:
         """``heads`` has the position of each token's head, a root's own; ``labels``
         spaCy's.
+
+        ``children`` has the positions of each token's dependents, ascending.
         """
         self.tokens = tokens
         self.labels = labels
@@ -292,7 +304,10 @@ class _Constituents:
         """Return the verb's own children, those of joined verb phrases and those of
         clauses.
 
-        Coordinators and commas go with the conjunct that they precede.
+        Coordinators and commas go with the conjunct that they precede.  Of "denied
+        relief, and affirmed", seen from "denied", "relief" is an own child, and ", and
+        affirmed" is a joined phrase.  ", and he appealed" would be a clause, because it
+        has a subject.
         """
         own: list[int] = []
         phrasal: list[int] = []

@@ -220,6 +220,7 @@ def _pairings(
 
     ``examples`` are {(cited case, premise): its lowest example id}.
     """
+    # The candidates; below, a candidate is named by its position in this list.
     premises = sorted(examples, key=lambda key: (examples[key], key))
     texts = [text for _, text in premises]
     spaced_texts = [spaced(text) for text in texts]

@@ -51,7 +51,8 @@ def run(job: Job) -> None:
                 prepared, planned, job.output("predictions"), tried=tried
             )
         _log.info("%s", record)
-    # Checkpoints, and work of other settings, are deleted.
+    # Checkpoints, and work of other settings, are deleted.  ``record["work"]`` are the
+    # names of the work folders of the trained models, here of one.
     if job.experiment == TRAIN:
         keep(job.work, record["work"][0], job.output("weights"), job.output("record"))
     else:
