@@ -12,10 +12,12 @@ ANSWER = {
 
 
 def text(answer):
+    """Return the text of a server's answer."""
     return answer["choices"][0]["text"]
 
 
 def questions(count):
+    """Return calls with different prompts."""
     return [
         Call(QUESTION.path, QUESTION.body | {"prompt": f"{number}?"})
         for number in range(count)
@@ -32,8 +34,10 @@ def ask(server, folder, *calls, model="served", **limits):
 
 
 def spent(folder):
+    """Return the tokens in the ledger of a folder."""
     return Ledger(folder, Limits(), "served").spent.tokens
 
 
 def files(folder):
+    """Return the files of the cached answers in a folder."""
     return sorted(folder.glob("*/*.json.gz"))

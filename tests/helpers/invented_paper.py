@@ -17,6 +17,7 @@ GRID = {
     "batch_size": 2,
     "max_length": 16,
 }
+# The additional row of MiniLM with the grid `sample`.
 OURS = "MiniLM, sample budget: 2 updates of 2 examples, texts cut at 16 tokens"
 PAPER = {
     "title": "A paper",
@@ -81,6 +82,7 @@ REVIEW = {"of": "leases", "data": "Leases", "models": ["linear"], "minimum": 0.1
 
 
 def written(tmp_path, content, name="ledgar"):
+    """Write a paper's file, a text or plain values; return its path."""
     path = tmp_path / f"{name}.yaml"
     path.write_text(
         content if isinstance(content, str) else yaml.safe_dump(content),
@@ -90,6 +92,7 @@ def written(tmp_path, content, name="ledgar"):
 
 
 def laid_out(paper, **values):
+    """Return the plan of a paper under a configuration with these ``values``."""
     config = load_config({"papers": "acord"} | values, ["acord"], ROOT)
     return paper_plan.plan(paper, Context(config, MODELS, ROOT, False))
 

@@ -14,6 +14,7 @@ DATA = "results/data"
 
 
 def rows_of(folder, table):
+    """Return the rows of a table, such as ``cuad/contracts``."""
     return pq.read_table(folder / DATA / f"{table}.parquet").to_pylist()
 
 

@@ -21,15 +21,18 @@ CPU = torch.device("cpu")
 
 
 def changed(settings, **changes):
+    """Return a copy of settings with other values of some fields."""
     return settings.model_copy(update=changes)
 
 
 def dataset_of(folder, rows) -> WindowDataset:
+    """Return the windows of a folder with these indices."""
     words = marked_contracts.tokenizer()
     return WindowDataset(folder, words, WINDOWS, WORDINGS, rows)
 
 
 def sampled(folder: Path, most: int | None = None) -> WindowDataset:
+    """Return the windows with an answer and as many without one, ``most`` of all."""
     windows = open_windows(folder)
     rows = balanced(windows.start_positions, windows.end_positions, seed=0)
     return dataset_of(folder, rows[:most])
