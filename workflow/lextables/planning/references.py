@@ -163,7 +163,7 @@ def _of_tables(name: str, paper: Paper, cells: Sequence[Cell]) -> Iterator[Refer
     for table_name, table in paper.tables.items():
         key = f"tables.{table_name}"
         yield Reference(f"{key}.of", "data set", [table.of], data_sets)
-        if table.of in paper.tasks and table.conditions != ALL:
+        if table.of and table.of in paper.tasks and table.conditions != ALL:
             known = paper.tasks[table.of].conditions
             yield Reference(f"{key}.conditions", "condition", table.conditions, known)
         shown = [cell for cell in cells if cell.get("table") == table_name]
