@@ -5,7 +5,7 @@ the job of a run from it, and `job.Job` is what the action is then given.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 from lextables.pipeline.files import JsonObject
@@ -24,6 +24,7 @@ class Action:
 
     module: str
     """Its module, below `lextables.tasks`."""
+    _: KW_ONLY
     tables: tuple[str, ...] = ()
     """The tables of the data set that it reads, by the task's names for them."""
     fields: tuple[str, ...] = ()

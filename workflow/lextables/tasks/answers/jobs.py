@@ -17,11 +17,19 @@ VECTORS = "vectors"  # the kind of models of an encoder's vectors
 WITHOUT_WORDS = ("prior", "random")  # kinds of models that answer without a text
 # Predictions without and with a model on this machine.
 PREDICTING = Action(
-    f"{MODULES}.predict", ANSWERED_FROM, ("names",), "answers.predictors.{}", threads=2
+    f"{MODULES}.predict",
+    tables=ANSWERED_FROM,
+    fields=("names",),
+    module_pattern="answers.predictors.{}",
+    threads=2,
 )
 PREDICTING_WITH_MODEL = replace(PREDICTING, model=True, threads=MODEL_THREADS)
 ENCODING = Action(
-    f"{MODULES}.encode", ANSWERED_FROM, ("names",), model=True, threads=MODEL_THREADS
+    f"{MODULES}.encode",
+    tables=ANSWERED_FROM,
+    fields=("names",),
+    model=True,
+    threads=MODEL_THREADS,
 )
 
 
@@ -37,10 +45,12 @@ class AnswerJobs(TaskJobs):
             PREDICTING_WITH_MODEL, asks=True, mem_mb=LEAST_MB, minutes=1440
         ),
         "submitted": Action(
-            "answers.submitted", ANSWERED_FROM, ("task", "test", "names")
+            "answers.submitted", tables=ANSWERED_FROM, fields=("task", "test", "names")
         ),
         "score": Action(
-            f"{MODULES}.score", ANSWERED_FROM, ("names", "smoothing", "folds")
+            f"{MODULES}.score",
+            tables=ANSWERED_FROM,
+            fields=("names", "smoothing", "folds"),
         ),
     }
     # {action: the module below `answers.predictors` that predicts}.

@@ -22,8 +22,8 @@ def _training(*splits: str) -> Action:
     """
     return Action(
         f"{MODULES}.train",
-        EXAMPLES,
-        splits,
+        tables=EXAMPLES,
+        fields=splits,
         census=True,
         model=True,
         threads=MODEL_THREADS,
@@ -33,18 +33,17 @@ def _training(*splits: str) -> Action:
 class ClassificationJobs(TaskJobs):
     """The jobs of a data set with examples and heads.
 
-    The values of an `Action` are its module, the tables that it reads, and the fields
-    of the task.  Fields such as ``final`` have the names of splits.
+    Fields of the task such as ``final`` have the names of splits.
     """
 
     # Encoders read long texts in pieces; this setting is the words of a piece.
     VECTOR_SIZE = "piece"
     ACTIONS: ClassVar = {
         # Features, which do not depend on a run.
-        "tokens": Action(f"{MODULES}.tokens", ("examples", "texts")),
+        "tokens": Action(f"{MODULES}.tokens", tables=("examples", "texts")),
         "encode": Action(
             f"{MODULES}.encode",
-            ("examples", "texts"),
+            tables=("examples", "texts"),
             model=True,
             threads=MODEL_THREADS,
         ),
@@ -52,24 +51,28 @@ class ClassificationJobs(TaskJobs):
         "search": _training("training", "validation"),
         "single-task": _training("final", "test"),
         "train": _training("final", "test"),
-        "choose": Action(f"{MODULES}.choose", EXAMPLES, ("validation",)),
+        "choose": Action(f"{MODULES}.choose", tables=EXAMPLES, fields=("validation",)),
         "train_linear": Action(
             f"{MODULES}.train_linear",
-            TEXTS,
-            ("final",),
+            tables=TEXTS,
+            fields=("final",),
             mem_mb=LEAST_MB,
             threads=LINEAR_THREADS,
         ),
         "predict": Action(
-            f"{MODULES}.predict", EXAMPLES, ("test",), model=True, threads=MODEL_THREADS
+            f"{MODULES}.predict",
+            tables=EXAMPLES,
+            fields=("test",),
+            model=True,
+            threads=MODEL_THREADS,
         ),
         "predict_linear": Action(
-            f"{MODULES}.predict_linear", TEXTS, ("test",), mem_mb=LEAST_MB
+            f"{MODULES}.predict_linear", tables=TEXTS, fields=("test",), mem_mb=LEAST_MB
         ),
         "ask": Action(
             f"{MODULES}.ask",
-            TEXTS,
-            ("test",),
+            tables=TEXTS,
+            fields=("test",),
             model=True,
             asks=True,
             mem_mb=LEAST_MB,
@@ -78,8 +81,8 @@ class ClassificationJobs(TaskJobs):
         ),
         "submitted": Action(
             "classification.submitted",
-            EXAMPLES,
-            (
+            tables=EXAMPLES,
+            fields=(
                 "task",
                 "test",
                 "names",
@@ -92,8 +95,16 @@ class ClassificationJobs(TaskJobs):
         ),
         "score": Action(
             f"{MODULES}.score",
-            EXAMPLES,
-            ("test", "evaluator", "metrics", "unit", "multi_label", "groups", "views"),
+            tables=EXAMPLES,
+            fields=(
+                "test",
+                "evaluator",
+                "metrics",
+                "unit",
+                "multi_label",
+                "groups",
+                "views",
+            ),
             census=True,
         ),
     }

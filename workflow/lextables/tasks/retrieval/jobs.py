@@ -17,15 +17,12 @@ TABLES = ("documents", "queries", "judgements")
 # on.
 RANKED_BY = ("names", "forms", "pool", "training", "validation", "test", "top_gain")
 SCORED_BY = (*RANKED_BY, "metrics", "groups", "choose_by")
-# The values of an `Action` are its module, the tables that it reads, and the fields of
-# the task.  ``{}`` in a module's pattern stands for the kind of system
-# (`RetrievalJobs.part`).
-#
-# A ranking by a system without a model on this machine.
+# A ranking by a system without a model on this machine.  ``{}`` in the pattern stands
+# for the kind of system (`RetrievalJobs.part`).
 SEARCHING = Action(
     f"{MODULES}.rank",
-    TABLES,
-    RANKED_BY,
+    tables=TABLES,
+    fields=RANKED_BY,
     module_pattern="retrieval.rankers.{}",
     mem_mb=LEAST_MB,
     minutes=120,
@@ -66,9 +63,11 @@ class RetrievalJobs(TaskJobs):
         "language-model": replace(RANKING, asks=True, mem_mb=LEAST_MB, minutes=720),
         "search": TRAINING,
         "train": TRAINING,
-        "choose": Action(f"{MODULES}.choose", TABLES, SCORED_BY),
-        "submitted": Action("retrieval.submitted", TABLES, ("task", "test", "names")),
-        "score": Action(f"{MODULES}.score", TABLES, SCORED_BY),
+        "choose": Action(f"{MODULES}.choose", tables=TABLES, fields=SCORED_BY),
+        "submitted": Action(
+            "retrieval.submitted", tables=TABLES, fields=("task", "test", "names")
+        ),
+        "score": Action(f"{MODULES}.score", tables=TABLES, fields=SCORED_BY),
     }
 
     def action(self, run: Run, settings: JsonObject) -> str:

@@ -37,7 +37,11 @@ def window_files(folder: str, part: str) -> list[str]:
 def _model_action(name: str, *tables: str, census: bool = False) -> Action:
     """An action that runs a model."""
     return Action(
-        f"{MODULES}.{name}", tables, census=census, model=True, threads=MODEL_THREADS
+        f"{MODULES}.{name}",
+        tables=tables,
+        census=census,
+        model=True,
+        threads=MODEL_THREADS,
     )
 
 
@@ -45,7 +49,7 @@ def _asking_action(name: str) -> Action:
     """An action that asks a language model."""
     return Action(
         f"{MODULES}.{name}",
-        CONTRACTS,
+        tables=CONTRACTS,
         model=True,
         asks=True,
         mem_mb=LEAST_MB,
@@ -58,31 +62,35 @@ class SpanJobs(TaskJobs):
     """The jobs of a data set with contracts and questions."""
 
     ACTIONS: ClassVar = {
-        "windows": Action(f"{MODULES}.windows", (*CONTRACTS, "training_examples")),
+        "windows": Action(
+            f"{MODULES}.windows", tables=(*CONTRACTS, "training_examples")
+        ),
         "encode": _model_action("encode", "contracts"),
         "pretrain": _model_action("pretrain"),
         "release": Action(f"{MODULES}.release"),
         "search": _model_action("search", *CONTRACTS, census=True),
-        "choose": Action(f"{MODULES}.choose", (*CONTRACTS, "answers")),
+        "choose": Action(f"{MODULES}.choose", tables=(*CONTRACTS, "answers")),
         "train": _model_action("train", *CONTRACTS, census=True),
         "train_linear": Action(
-            f"{MODULES}.train_linear", ("contracts", "training_examples"), mem_mb=6000
+            f"{MODULES}.train_linear",
+            tables=("contracts", "training_examples"),
+            mem_mb=6000,
         ),
         "predict": _model_action("predict", *CONTRACTS),
-        "predict_linear": Action(f"{MODULES}.predict_linear", CONTRACTS),
+        "predict_linear": Action(f"{MODULES}.predict_linear", tables=CONTRACTS),
         "ask": _asking_action("ask"),
         "write": _asking_action("write"),
-        "quote": Action(f"{MODULES}.quote", (*CONTRACTS, "answers")),
-        "join": Action(f"{MODULES}.join", CONTRACTS),
+        "quote": Action(f"{MODULES}.quote", tables=(*CONTRACTS, "answers")),
+        "join": Action(f"{MODULES}.join", tables=CONTRACTS),
         "submitted": Action(
             "spans.submitted",
-            CONTRACTS,
-            ("task", "test", "evaluator", "n_best", "linear", "loss", "heads"),
+            tables=CONTRACTS,
+            fields=("task", "test", "evaluator", "n_best", "linear", "loss", "heads"),
         ),
         "score": Action(
             f"{MODULES}.score",
-            ("questions", "answers"),
-            ("evaluator", "relaxed", "low_thresholds"),
+            tables=("questions", "answers"),
+            fields=("evaluator", "relaxed", "low_thresholds"),
         ),
     }
 
