@@ -33,7 +33,7 @@ def printed(value, decimals=3, row=ROW, column=COLUMN):
 
 
 def computed(value=None, row=ROW, column=COLUMN, **more):
-    """A cell; its value is by default the mean of its seeds."""
+    """A cell; with ``seeds`` its value is their mean."""
     if "seeds" in more:
         value = float(np.mean(more["seeds"]))
     return Cell(row, column, value, **more)

@@ -40,7 +40,7 @@ def test_no_text_has_more_than_512_tokens(rehearsed):
     assert max(lengths) == 512
 
 
-def test_rates_schedules_and_seeds_are_the_papers(rehearsed, tmp_path, monkeypatch):
+def test_learning_rates_and_optimisers_are_the_papers(rehearsed, tmp_path, monkeypatch):
     config = {"data": "release", "models": "paper", "device": "cuda"}
     papers = ["cuad", "maud"]
     complete = planned_project.load(monkeypatch, tmp_path, papers=papers, **config)

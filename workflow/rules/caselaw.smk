@@ -8,10 +8,10 @@
 #
 #   in     VOLUMES and NAMED_CASES, which the paper's rules set before they include this file
 #          (workflow/rules/lawngnli.smk):
-#            VOLUMES.shards  {shard: its volumes, as <reporter>/<volume>}
+#            VOLUMES.shards  {shard: its volumes, as <reporter>/<volume>, or its file of the bulk export}
 #            NAMED_CASES     a file with case ids, if only volumes with one of these cases are needed; else []
 #          caselaw/<reporter>/<volume>.zip in a folder of `mirror`, or at static.case.law (resources/sources.yaml)
-#   out    {RESULTS}/sources/caselaw/<reporter>/<volume>.zip   the volumes as published
+#   out    {RESULTS}/sources/caselaw/<reporter>/<volume>.zip   the volumes as published (not with bulk_export)
 #          {RESULTS}/sources/caselaw/<shard>.json              which volumes were fetched, with digest and origin
 #          {RESULTS}/data/caselaw/<shard>.parquet              one row per opinion
 #          {RESULTS}/data/caselaw/<shard>.json                 counts of opinions and of excluded cases
@@ -46,7 +46,7 @@ rule caselaw_volumes:
     params:
         # The files that register sources, with their addresses and digests.
         registries=source_files(PROJECT.papers),
-        volumes=VOLUMES.of_shard,  # as <reporter>/<volume>
+        volumes=VOLUMES.of_shard,
         # Only to run the job again: registered digests of the volumes, and the digest
         # of their content in the mirror or in {RESULTS}/sources.
         pins=VOLUMES.pins,
@@ -55,7 +55,7 @@ rule caselaw_volumes:
         # Whether to leave out a volume that is not available, instead of stopping.
         skip=CONFIG.bad_volumes == "skip",
     message:
-        "Fetching {wildcards.shard} and the volumes after it: a mirror first, then static.case.law."
+        "Fetching the volumes of the shard {wildcards.shard}."
     script:
         "../scripts/caselaw_volumes.py"
 

@@ -1,7 +1,7 @@
 # Download everything that jobs would need a network for, so that they can run on nodes
 # without a network.
 #
-#   in    {RESULTS}/sources/... of every data set of the papers; the hub models of every planned run
+#   in    FETCHED: {RESULTS}/sources/... of every data set of the papers, and the contracts of EDGAR; the hub models of every planned run
 #   out   no files in the results, only models in the hub's cache (HF_HOME): the target always checks them
 
 
@@ -11,7 +11,7 @@ from lextables.planning.sources import hub_weights
 # The target `fetch`: the sources are its inputs, and its script fetches the weights.
 rule fetch:
     input:
-        # The paths of sources, which the other .smk files have put into this list.
+        # Sources and EDGAR's quarters, which the other .smk files have put into this list.
         FETCHED,
     log:
         f"{RESULTS}/logs/fetch.log",

@@ -142,12 +142,13 @@ def scores_and_units(
 
     Groups are each ``question: <q>`` (n: paragraphs); ``all`` and each ``category:
     <c>``, means over the questions with a value (n: questions); and ``pooled``, over
-    the paragraphs of all questions.  Metrics are `METRICS`, `BEST` and `AREA`.
-    ``<metric>, low`` and ``<metric>, high`` are 95 % jackknife intervals over
-    documents.
+    the paragraphs of all questions.  Metrics are `METRICS` and `BEST`; ``<metric>,
+    low`` and ``<metric>, high`` are their 95 % jackknife intervals over documents.
+    `AREA` has neither ``pooled`` nor an interval.
 
     The second list are the contributions of each of ``documents`` (ids, by index): rows
-    of `units.UNITS`, sorted by its key, for all groups except questions.
+    of `units.UNITS`, sorted by its key, for the metrics with intervals and all groups
+    except questions.
     """
     names = np.asarray(documents)
     by_folds = []

@@ -42,7 +42,7 @@ def pick(choice: DeviceChoice) -> torch.device:
     one, unless `gpu_lease.acquire` has none to lock.  With ``cpu`` no GPU is visible.
 
     Raises `BadSetting` for ``cuda`` without a usable GPU, and if several GPUs are
-    visible of which none can be reserved.
+    visible of which none can be reserved; RuntimeError if CUDA was initialised before.
     """
     import torch  # does not initialise CUDA yet
 

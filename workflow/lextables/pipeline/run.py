@@ -1,7 +1,8 @@
 """A run: one model, one condition, one seed, and its files.
 
 results/runs/<data set>/<experiment>/<model>/<condition>/seed<k>/
-    predictions.parquet, run.json, log.txt, scores.parquet
+    predictions.parquet, run.json, log.txt, scores.parquet, units.parquet, and weights/
+    of a training
 """
 
 import json

@@ -117,8 +117,7 @@ def _is_config_option(word: str) -> bool:
     """Whether a word of the command line is ``--config`` or ``-C``, alone or with the
     first key.
     """
-    is_short = word.startswith("-C") and not word.startswith("--")
-    return word == "--config" or word.startswith("--config=") or is_short
+    return word == "--config" or word.startswith(("--config=", "-C"))
 
 
 def _is_number(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""The choice of a trial by its scores on validation data, the same in all tasks.
+"""The choice of a trial by its scores on validation data, in all tasks with a search.
 
 A trial whose training diverged (its losses or outputs are NaN or infinite) has no
 scores from that update on.  It would be the worst of its search, so it is never chosen,

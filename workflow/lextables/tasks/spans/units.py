@@ -36,7 +36,7 @@ _NO_SENTENCE_END = re.compile(
     rf"(?:\b(?:{'|'.join(map(re.escape, _ABBREVIATIONS))})|\b[A-Z]"
     r"|(?:^|\s)\(?(?:\d{1,2}|[ivxIVX]{1,4})(?:\.\d{1,2}){0,3})\.$"
 )
-_LONGEST_TAIL = 12  # characters before a full stop in which such a thing is searched
+_LONGEST_TAIL = 12  # characters, with the full stop, in which such a thing is searched
 _BREAK = re.compile(
     r"(?P<stop>[.?!;:][”\"')\]]*)(?P<space>\s+)(?=[“\"'(\[]*[A-Z0-9(])"  # a sentence's end
     r"|(?P<blank>(?<!\s)\s*\n\s*\n\s*)"  # a blank line
@@ -197,7 +197,8 @@ AFTER = (1.0, 0.7, 0.5)
 BEFORE_WEIGHT = 0.5
 AFTER_WEIGHT = 0.4
 PLACE_WEIGHT = 0.3
-# Number of bins: first character (log), length (log), and position in the contract.
+# Bins of the first character (log) and of the length (log), each with one more for
+# higher values; tenths of the contract.
 STARTS = 30
 LENGTHS = 20
 TENTHS = 10
@@ -264,7 +265,8 @@ def vocabularies(units: Units) -> Vocabularies:
 def views(
     units: Units, words: Vocabularies | None, vectors: np.ndarray | None
 ) -> list[View]:
-    """Return the feature matrices of the units: words, then vectors.
+    """Return the feature matrices of the units: that of words, then that of vectors;
+    both have the position and the length too.
 
     They are float32 (units, features).  Raises `BadInput` if the numbers of ``vectors``
     and units differ.
@@ -283,7 +285,7 @@ def views(
 
 
 def features(units: Units, words: Vocabulary, beside: Vocabulary) -> csr_matrix:
-    """Return the word features of each unit, float32 (units, features)."""
+    """Return words, position and length of each unit, float32 (units, features)."""
     texts = units.words()
     near = _around(beside.weigh(texts), units)
     parts = [words.weigh(texts), *near, _place(units)]

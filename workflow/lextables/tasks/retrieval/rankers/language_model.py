@@ -9,8 +9,8 @@ ranking is traversed from the last document to the first, comparing neighbours; 
 ``passes`` bring the k best documents to the top (their sliding window).  All queries
 take each step together, in one batch.
 
-Documents without a rating come last, and pairs without a winner keep their order; both
-are counted.
+Of the documents that are asked about, those without a rating come last.  Pairs without
+a winner keep their order.  Both are counted.
 """
 
 import re
@@ -102,7 +102,8 @@ def rerank(
 ) -> Reranked:
     """Reorder the first hits of the test queries; the other hits stay below.
 
-    Scores are ratings (pointwise) or ranks from the last (pairwise).
+    Scores are ratings (pointwise) or ranks from the last (pairwise).  The other hits
+    get lower ones, in their order.
     """
     candidates = candidates_of(collection, hits, run)
     template = plain_template(run.prompt)
@@ -136,8 +137,10 @@ def candidates_of(
 
 
 def expected(candidates: Candidates, run: AskingSettings) -> tuple[int, int]:
-    """Return upper bounds: the number of requests, and the characters of the documents
-    in them.
+    """Return the largest number of questions, and the characters of the documents in
+    them.
+
+    Of pairs, the characters are an estimate: those of documents of mean length.
     """
     texts = candidates.texts.values()
     characters = sum(map(len, texts))
