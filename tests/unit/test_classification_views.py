@@ -131,7 +131,7 @@ def test_heads_without_predictions_are_counted():
 def test_submitted_predictions_are_scored_as_a_separate_condition():
     predictions = readings_of("x", heads=["three"])
     for row in predictions:
-        del row["condition"]
+        row["condition"] = SUBMITTED
     scores, _ = score_readings(predictions)
     assert {row["group"].partition(",")[0] for row in scores} == {SUBMITTED}
     assert ("accuracy", "submitted, analysis, head: three") in values_and_counts(scores)

@@ -12,7 +12,6 @@ from safetensors.torch import load_file, save_file
 from helpers import planned_project, tiny_encoders
 from helpers.loading_faults import loading_fault
 from lextables.models import inspection, quantised
-from lextables.models.folders import Fault
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.job import Job
 from lextables.tasks.spans.actions import release
@@ -90,16 +89,6 @@ def test_a_model_with_the_settings_of_its_quantisation_is_left_to_transformers(e
 def test_a_damaged_file_is_left_to_the_loading(encoder, content):
     (encoder / "model.safetensors").write_bytes(content)
     assert quantised.fault(encoder) is None
-
-
-def test_pickles_of_tensors_are_read_if_asked_for(encoder):
-    tensors = load_file(encoder / "model.safetensors")
-    (encoder / "model.safetensors").unlink()
-    torch.save(
-        tensors | {NAME: tensors[NAME].to(torch.int8)}, encoder / "pytorch_model.bin"
-    )
-    assert isinstance(quantised.fault(encoder), Fault)
-    assert quantised.fault(encoder, pickles=False) is None
 
 
 def test_a_mirror_with_a_quantised_model_stops_the_plan(encoder, tmp_path, monkeypatch):

@@ -142,7 +142,7 @@ def test_a_new_volume_in_the_mirror_is_read(project, tmp_path):
     write_zip(volume, {})
     again = run(project, SHARD, **config)
     assert again.code == 0
-    assert "Fetching us-1 and the volumes" in again.output
+    assert "Fetching the volumes of the shard us-1" in again.output
     volume.unlink()
     assert "Nothing to be done" in run(project, SHARD, "--dry-run", **config).output
 

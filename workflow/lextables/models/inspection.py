@@ -123,7 +123,7 @@ def check(
         fault = folders.fault(Path(folder), pickles=registered)
     if not fault and not gguf:
         fault = _loading_fault(str(folder), kind, tokens)
-        fault = fault or quantised.fault(folder, pickles=registered)
+        fault = fault or quantised.fault(folder)
     if not fault:
         return
     where = f"config, extra_models, {name}"

@@ -184,7 +184,7 @@ def load(root: Path, path: Path, defaults: Values, config: Values) -> Project:
     for location, place_of_weights in weight_paths.items():
         # Registered models in a mirror; others have a digest or are inspected.
         if location.startswith(MIRROR) and "folder" in place_of_weights:
-            quantised.check(place_of_weights["folder"], pickles=False)
+            quantised.check(place_of_weights["folder"])
     trained_on.check(checked, models, papers)
     absent = paper_plan.absent_data(checked, papers, source_registry, root)
     gpu = device.expected(checked.device)
