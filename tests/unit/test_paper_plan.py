@@ -99,3 +99,11 @@ def test_user_models_are_added_to_the_tables_that_they_fit(paper, tmp_path):
         "BM25 / None",
         "MiniLM / None",
     ]
+
+
+def test_a_table_of_a_data_set_without_a_task_has_no_rows(tmp_path):
+    counts = {"title": "Counts", "where": "Section 1", "of": "others"}
+    data = PAPER["data"] | {"others": {"files": {"release": "ledgar/LEDGAR.zip"}}}
+    tables = {"table1": counts, "table2": counts | {"conditions": "all"}}
+    path = written(tmp_path, PAPER | {"data": data, "tables": tables})
+    assert laid_out(packages.load(path)).rows == {"table1": [], "table2": []}

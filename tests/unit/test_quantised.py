@@ -83,6 +83,25 @@ def test_a_model_with_the_settings_of_its_quantisation_is_left_to_transformers(e
     assert quantised.fault(encoder) is None
 
 
+def test_a_quantised_copy_that_is_not_loaded_is_allowed(encoder):
+    tensors = load_file(encoder / "model.safetensors")
+    quantised_copy = tensors | {NAME: tensors[NAME].to(torch.int8)}
+    save_file(quantised_copy, encoder / "model_int8.safetensors")
+    assert quantised.fault(encoder) is None
+    # Files of an index are all loaded.
+    (encoder / "model.safetensors").rename(encoder / "model-1-of-2.safetensors")
+    assert quantised.fault(encoder) is not None
+
+
+@pytest.mark.parametrize("settings", ["null", "{}"])
+def test_empty_settings_say_nothing_about_a_quantisation(encoder, settings):
+    change(encoder)
+    config = json.loads((encoder / "config.json").read_text())
+    config["quantization_config"] = json.loads(settings)
+    (encoder / "config.json").write_text(json.dumps(config))
+    assert quantised.fault(encoder) is not None
+
+
 @pytest.mark.parametrize(
     "content", [b"", b"short", b"\xff" * 40, b"\x02" + b"\0" * 7 + b"[]"]
 )

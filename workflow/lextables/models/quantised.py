@@ -17,6 +17,7 @@ from lextables.models.folders import Fault
 from lextables.pipeline.errors import BadInput
 
 INTEGERS = ("I8", "U8", "I16", "U16", "I32", "U32", "I64", "U64")  # of safetensors
+COMPLETE = "model.safetensors"
 UNQUANTISED = "use the model before it was quantised"
 
 
@@ -26,8 +27,8 @@ def fault(folder: str | Path) -> Fault | None:
     Only the headers of safetensors are read.  A model with the settings of its
     quantisation is left to transformers, and a damaged file to the loading.
     """
-    for file in model_files(folder):
-        if file.suffix != ".safetensors" or _has_settings(file.parent):
+    for file in _weights_in(Path(folder)):
+        if _has_settings(file.parent):
             continue
         for name, kind in _types(file):
             if name.endswith("weight") and kind in INTEGERS:
@@ -45,13 +46,29 @@ def check(folder: str | Path) -> None:
         raise BadInput(first_fault.what, where=str(folder), do=first_fault.do)
 
 
+def _weights_in(folder: Path) -> list[Path]:
+    """Return the files of safetensors that are loaded from a model's folder.
+
+    Beside `model.safetensors` transformers loads no others.
+    """
+    try:
+        files = model_files(folder)
+    except BadInput:  # which the loading raises too
+        return []
+    weights = [file for file in files if file.suffix == ".safetensors"]
+    complete = {file.parent for file in weights if file.name == COMPLETE}
+    return [
+        file for file in weights if file.parent not in complete or file.name == COMPLETE
+    ]
+
+
 def _has_settings(folder: Path) -> bool:
     """Return whether a configuration says how the weights were quantised."""
     try:
-        config = (folder / "config.json").read_bytes()
-        return "quantization_config" in json.loads(config)
-    except (OSError, ValueError, TypeError):
+        config = json.loads((folder / "config.json").read_bytes())
+    except (OSError, ValueError):
         return False
+    return isinstance(config, dict) and bool(config.get("quantization_config"))
 
 
 def _types(file: Path) -> Iterator[tuple[str, str]]:

@@ -257,7 +257,7 @@ def _table_rows(
 
     ``rows`` and ``planners`` are by data set.
     """
-    if table.of is None:
+    if table.of is None or table.of not in planners:
         return []
     conditions = table.conditions or (planners[table.of].MAIN,)
     if conditions == ALL:

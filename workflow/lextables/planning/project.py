@@ -206,8 +206,6 @@ def load(root: Path, path: Path, defaults: Values, config: Values) -> Project:
     for name in checked.papers:
         excluded = paper_plan.excluded(name, papers[name], checked)
         plans[name] = paper_plan.plan(papers[name], context, excluded)
-    if paper_plan.runs_sample(checked):
-        references.check_left_out(papers, plans)
     plans = paper_plan.share_trainings(plans, papers)
     paper_plan.check_excluded(checked.exclude_rows, plans, papers)
     project = Project(

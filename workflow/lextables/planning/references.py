@@ -18,7 +18,6 @@ from lextables.planning import trained_on
 from lextables.planning.paper_plan import ALL
 from lextables.registry.paper import DataSet, Paper, TableEntry
 from lextables.sources.entries import UNVERIFIED, Registry, resolve
-from lextables.tasks.planner import Plan
 from lextables.tasks.references import Names, Reference
 
 Cell = Mapping[str, str]  # a row of a file of published values
@@ -52,16 +51,6 @@ def check(
             reference.check(file)
 
 
-def check_left_out(papers: Mapping[str, Paper], plans: Mapping[str, Plan]) -> None:
-    """Raise `BadInput` for a row that a paper leaves out in the sample, and that the
-    plan of the sample does not have.
-    """
-    for name, plan in plans.items():
-        rows = papers[name].not_in_sample.rows
-        known = sorted(plan.names)
-        Reference("not_in_sample.rows", "row", rows, known).check(f"{name}.yaml")
-
-
 def _names(
     papers: Mapping[str, Paper],
     paper: Paper,
@@ -86,13 +75,16 @@ def _names(
 def _published_cells(path: Path) -> list[Cell]:
     """Return the cells of a paper's published values.
 
-    The jobs of tables check this file, which takes long; a paper that is being added
-    may have none yet.
+    A paper that is being added may have none yet.  The jobs of tables check the file,
+    which takes long, and report one that is no csv.
     """
     if not path.is_file():
         return []
     with path.open(encoding="utf-8", errors="replace", newline="") as file:
-        return list(csv.DictReader(file))
+        try:
+            return list(csv.DictReader(file))
+        except csv.Error:
+            return []
 
 
 def _check_files(file: str, name: str, entry: DataSet, sources: Registry) -> None:
@@ -144,8 +136,7 @@ def _of_paper(
     data_sets = _data_sets(name, paper)
     yield Reference("texts", "data set", paper.texts, data_sets)
     for data_set, texts in paper.texts.items():
-        key = f"texts.{data_set}.without"
-        yield Reference(key, "data set or split", [texts.without], splits)
+        yield from _without(f"texts.{data_set}.without", texts.without, splits)
     for key in paper.MODELS:
         value = getattr(paper, key)
         models_of_key = [value] if isinstance(value, str) else value
@@ -155,6 +146,20 @@ def _of_paper(
         reviewing = paper.tasks[of].models
         kind = f"model of {of}"
         yield Reference("review.models", kind, paper.review.models, reviewing)
+
+
+def _without(key: str, name: str, splits: Collection[str]) -> Iterator[Reference]:
+    """Yield the reference to a data set or a split whose texts are left out.
+
+    A data set without splits has only `all`, and the splits of one without a census are
+    not known yet.
+    """
+    data_set, _, split = name.partition("/")
+    known = [each for each in splits if each.startswith(f"{data_set}/")]
+    if known and split:
+        yield Reference(key, "split", [name], [*known, f"{data_set}/all"])
+    else:
+        yield Reference(key, "data set", [data_set], splits)
 
 
 def _of_tables(name: str, paper: Paper, cells: Sequence[Cell]) -> Iterator[Reference]:
@@ -175,19 +180,13 @@ def _of_cells(
     key: str, table: TableEntry, cells: Sequence[Cell]
 ) -> Iterator[Reference]:
     """Yield the references of a table to its published rows and columns."""
-    rows = dict.fromkeys(cell.get("row", "") for cell in cells)
-    columns = dict.fromkeys(cell.get("column", "") for cell in cells)
+    rows = dict.fromkeys(cell.get("row") or "" for cell in cells)
+    columns = dict.fromkeys(cell.get("column") or "" for cell in cells)
     for place, difference in enumerate(table.differences):
         where = f"{key}.differences.{place}"
         yield Reference(f"{where}.rows", "published row", difference.rows, rows)
         names = difference.columns
         yield Reference(f"{where}.columns", "published column", names, columns)
-    if table.headline:
-        where = f"{key}.headline"
-        row = table.headline.row
-        column = table.headline.column
-        yield Reference(f"{where}.row", "published row", [row], rows)
-        yield Reference(f"{where}.column", "published column", [column], columns)
 
 
 def _data_sets(name: str, paper: Paper) -> list[str]:

@@ -42,7 +42,8 @@ def known(papers: Mapping[str, Paper]) -> set[str]:
         for dataset, entry in paper.data.items():
             for variant in entry.census.values():
                 for table in variant.values():
-                    splits = table.get("labels", {}).get("split", ())
+                    labels = table.get("labels") if isinstance(table, Mapping) else None
+                    splits = (labels or {}).get("split", ())
                     names.update(f"{dataset}/{split}" for split in splits)
     return names
 

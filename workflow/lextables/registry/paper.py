@@ -356,7 +356,8 @@ class Paper(ShownPaper):
 def _check_left_out(paper: Paper) -> None:
     """Raise ValueError for a name in ``not_in_sample`` that does not exist.
 
-    Names of rows are checked with the plans (`references.check_left_out`).
+    Names of rows are patterns, and which rows there are depends on the weights that are
+    available, so they are not checked.
     """
     for name in paper.not_in_sample.data:
         if name not in paper.data or not paper.data[name].auxiliary:
