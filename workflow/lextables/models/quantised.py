@@ -48,7 +48,7 @@ def check(folder: str | Path) -> None:
 def _weights_in(folder: Path) -> list[Path]:
     """Return the files of safetensors that are loaded from a model's folder.
 
-    Beside `model.safetensors` transformers loads no others.
+    Beside model.safetensors transformers loads no others.
     """
     try:
         files = model_files(folder)
