@@ -47,7 +47,7 @@ def write_probabilities(path, asked):
 
 def write_folder(folder):
     """Write the sample's data sets, as if they were the release's, and predictions for
-    them.
+    them; return ``folder``.
     """
     for name in ("acord", "cuad", "maud", "privacy"):
         write_data_set(name, folder / DATA / name)
@@ -67,3 +67,4 @@ def write_folder(folder):
     sites = privacy["documents"]["site"].drop_duplicates().to_frame("document_id")
     asked = sites.merge(privacy["questions"][["question_id", "options"]], "cross")
     write_probabilities(folder / "privacy.jsonl", asked)
+    return folder

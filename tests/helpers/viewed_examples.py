@@ -78,3 +78,14 @@ class Files(NamedTuple):
 
     examples: Path
     texts: Path
+
+
+def write_files(folder):
+    """Write the examples and their texts; return their `Files`."""
+    texts = []
+    for text_id, text in texts_by_id().items():
+        texts.append({"text_id": text_id, "text": text})
+    return Files(
+        write_rows(examples(), folder / "examples.parquet"),
+        write_rows(texts, folder / "texts.parquet"),
+    )

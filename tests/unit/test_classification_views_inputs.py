@@ -14,10 +14,9 @@ from helpers.viewed_examples import (
     BLANK_FIRST,
     LONG,
     SHORT,
-    Files,
     examples,
     texts_by_id,
-    write_rows,
+    write_files,
 )
 from lextables.tasks.classification.examples import Text, key_of, texts_of, under_view
 from lextables.tasks.classification.features import read_tokens, tokenise
@@ -29,13 +28,7 @@ BLANK_SECOND = View(text="short", pair="blank")
 
 @pytest.fixture
 def files(tmp_path):
-    texts = []
-    for text_id, text in texts_by_id().items():
-        texts.append({"text_id": text_id, "text": text})
-    return Files(
-        write_rows(examples(), tmp_path / "examples.parquet"),
-        write_rows(texts, tmp_path / "texts.parquet"),
-    )
+    return write_files(tmp_path)
 
 
 def test_texts_of_all_views_are_returned_once_in_the_order_of_the_texts(files):

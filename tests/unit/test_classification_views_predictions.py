@@ -16,9 +16,8 @@ from helpers.viewed_examples import (
     HEADS,
     LONG,
     SHORT,
-    Files,
     examples,
-    texts_by_id,
+    write_files,
     write_rows,
 )
 from lextables.models import multi_head
@@ -40,13 +39,7 @@ CPU = torch.device("cpu")
 
 @pytest.fixture
 def files(tmp_path):
-    texts = []
-    for text_id, text in texts_by_id().items():
-        texts.append({"text_id": text_id, "text": text})
-    return Files(
-        write_rows(examples(), tmp_path / "examples.parquet"),
-        write_rows(texts, tmp_path / "texts.parquet"),
-    )
+    return write_files(tmp_path)
 
 
 @pytest.fixture(scope="module")

@@ -108,9 +108,7 @@ def folder(tmp_path_factory):
     """A working folder with the sample's data sets as the release's, and predictions
     for them.
     """
-    folder = tmp_path_factory.mktemp("project")
-    write_folder(folder)
-    return folder
+    return write_folder(tmp_path_factory.mktemp("project"))
 
 
 def test_data_sets_are_frames_of_their_tables(folder):

@@ -15,9 +15,7 @@ def folder(tmp_path_factory):
     """A working folder with the sample's data sets as the release's, and predictions
     for them.
     """
-    folder = tmp_path_factory.mktemp("project")
-    write_folder(folder)
-    return folder
+    return write_folder(tmp_path_factory.mktemp("project"))
 
 
 def test_the_examples_of_the_page_run(folder, monkeypatch, capsys):

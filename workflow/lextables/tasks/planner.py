@@ -193,6 +193,17 @@ def panel_references(
         yield Reference(f"{key}.{name}.grids", "grid", panel.grids, names.grids)
 
 
+def prompt_references(
+    key: str, asking: Entry, fields: Iterable[str], names: Names
+) -> Iterator[Reference]:
+    """Yield the references to prompts in ``fields`` of ``asking``, whose key is
+    ``key``.
+    """
+    for name in fields:
+        prompt = getattr(asking, name)
+        yield Reference(f"{key}.{name}", "prompt", [prompt], names.prompts)
+
+
 class WithShares(Protocol):
     """Settings of trainings on shares of the training examples."""
 

@@ -32,6 +32,7 @@ from lextables.tasks.planner import (
     Task,
     additional_name,
     panel_references,
+    prompt_references,
 )
 from lextables.tasks.references import Names, Reference
 
@@ -184,10 +185,8 @@ class AnswersTask(Task):
         yield from panel_references(f"{key}.models", self.models, names)
         yield from panel_references(f"{key}.marks", self.marks, names)
         if self.asking:
-            for name in ("prompt", "marks"):
-                prompt = getattr(self.asking, name)
-                where = f"{key}.asking.{name}"
-                yield Reference(where, "prompt", [prompt], names.prompts)
+            fields = ("prompt", "marks")
+            yield from prompt_references(f"{key}.asking", self.asking, fields, names)
 
     @property
     def exported_prompt(self) -> str:

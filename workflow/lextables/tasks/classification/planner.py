@@ -60,6 +60,7 @@ from lextables.tasks.planner import (
     grid_named,
     limited_grids,
     panel_references,
+    prompt_references,
     rate_trials,
     share_conditions,
 )
@@ -301,8 +302,7 @@ class ClassificationTask(Task):
                 yield Reference(where, kind, grid.trained_on, self.readings)
         if self.asking:
             where = f"{key}.asking"
-            prompt = self.asking.prompt
-            yield Reference(f"{where}.prompt", "prompt", [prompt], names.prompts)
+            yield from prompt_references(where, self.asking, ["prompt"], names)
             yield Reference(f"{where}.views", "view", self.asking.views, self.views)
 
     def references_of_panel(

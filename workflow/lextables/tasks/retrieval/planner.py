@@ -34,6 +34,7 @@ from lextables.tasks.planner import (
     fewer_seeds,
     grid_named,
     limited_grids,
+    prompt_references,
     rate_trials,
     reason_not_run,
 )
@@ -360,12 +361,10 @@ class RetrievalTask(Task):
             yield Reference(f"{where}.grids", "grid", tuned.grids, names.grids)
         yield Reference(f"{key}.grids", "grid", self.grids, names.grids)
         if self.asking:
-            for name in ("pointwise", "pairwise"):
-                prompt = getattr(self.asking, name)
-                where = f"{key}.asking.{name}"
-                yield Reference(where, "prompt", [prompt], names.prompts)
-            where = f"{key}.asking.hits"
-            yield Reference(where, "grid", self.asking.hits, names.grids)
+            where = f"{key}.asking"
+            fields = ("pointwise", "pairwise")
+            yield from prompt_references(where, self.asking, fields, names)
+            yield Reference(f"{where}.hits", "grid", self.asking.hits, names.grids)
 
     def limited(self, limits: RehearsalLimits) -> Self:
         """The task of a rehearsal, with small trainings."""

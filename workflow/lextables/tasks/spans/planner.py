@@ -30,6 +30,7 @@ from lextables.tasks.planner import (
     grid_named,
     limited_grids,
     panel_references,
+    prompt_references,
     rate_name,
     share_conditions,
 )
@@ -195,12 +196,10 @@ class SpanTask(Task):
         where = f"{key}.trainings_of"
         yield Reference(where, "data set", [self.trainings_of], data_sets)
         if self.asking:
-            for name in self.asking.PROMPTS:
-                prompt = getattr(self.asking, name)
-                where = f"{key}.asking.{name}"
-                yield Reference(where, "prompt", [prompt], names.prompts)
-            where = f"{key}.asking.grids"
-            yield Reference(where, "grid", self.asking.grids, names.grids)
+            where = f"{key}.asking"
+            fields = self.asking.PROMPTS
+            yield from prompt_references(where, self.asking, fields, names)
+            yield Reference(f"{where}.grids", "grid", self.asking.grids, names.grids)
 
     @property
     def exported_prompt(self) -> str:
