@@ -103,7 +103,7 @@ def mixed(asked: bool, device: torch.device, able: bool = True) -> bool:
     Always on a GPU with bfloat16, elsewhere where the grid ``asked`` for it; never for
     a model that is not ``able`` to.
     """
-    return able and (asked or _tensor_cores(device))
+    return able and (asked or _supports_bfloat16(device))
 
 
 @contextmanager
@@ -114,7 +114,7 @@ def tf32(device: torch.device, wanted: bool = True) -> Iterator[None]:
     import torch
 
     before = torch.get_float32_matmul_precision()
-    if wanted and _tensor_cores(device):
+    if wanted and _supports_bfloat16(device):
         torch.set_float32_matmul_precision("high")
     try:
         yield
@@ -137,7 +137,7 @@ def precision_name(dtype: torch.dtype, device: torch.device) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-def _tensor_cores(device: torch.device) -> bool:
+def _supports_bfloat16(device: torch.device) -> bool:
     """Whether a device supports bfloat16 and TF32, which the same GPUs introduced."""
     import torch
 

@@ -51,15 +51,21 @@ SCORES = Table(
         Column(
             "group",
             pa.string(),
-            "what the mean is over: `all`, or `<dimension>: <value>`",
+            "what the score is over: `all`, `<dimension>: <value>`, or `pooled` (all "
+            "marks together; `all` is then the mean over questions)",
         ),
         Column(
             "value",
             pa.float64(),
-            "the score, as a share of one; NaN where it is not defined",
+            "the score, in the metric's unit: 0 to 1 for most, also losses and counts; "
+            "NaN where it is not defined",
             undefined=True,
         ),
-        Column("n", pa.int32(), "how many units (queries, examples) the mean is over"),
+        Column(
+            "n",
+            pa.int32(),
+            "how many units (queries, examples, marks) the score is over",
+        ),
     ),
     key=("metric", "group"),
 )
