@@ -11,7 +11,7 @@ import pytest
 
 from helpers.registered import read, written
 from lextables.tasks.spans.candidates import PARTS, candidates, text_features
-from lextables.tasks.spans.units import units_of
+from lextables.tasks.spans.segments import Segments
 
 LEAST_WORDS = 8  # minimum length of a compared line, and length of a compared sequence
 
@@ -187,12 +187,12 @@ def test_most_of_one_test_contract_is_in_training_with_other_line_breaks(texts, 
 
 
 def test_linear_models_have_features_of_the_parts_of_every_contract(rows):
-    """Two units of each contract, which have parts."""
+    """Two segments of each contract, which have parts."""
     texts = [row["text"] for row in rows["contracts"]]
-    units = units_of(texts)
-    scores = np.zeros(len(units.start))
-    spans = candidates(units, scores, 2, [*PARTS], runs=False)
-    features = text_features(spans, units)
+    segments = Segments.from_texts(texts)
+    scores = np.zeros(len(segments.start))
+    spans = candidates(segments, scores, 2, [*PARTS], runs=False)
+    features = text_features(spans, segments)
     assert len(spans.start) > 510
     assert len(features) == len(spans.start)
     assert np.isfinite(features).all()

@@ -56,7 +56,7 @@ from lextables.tables import words
 from lextables.tasks import submitted
 from lextables.tasks.retrieval import submitted as retrieval_submitted
 from lextables.tasks.retrieval.rankers import language_model
-from lextables.tasks.spans import asking, candidates, squad, units
+from lextables.tasks.spans import asking, candidates, segments, squad
 
 RATIO = 8
 QUICK = 0.02  # seconds; what is faster is not compared
@@ -165,13 +165,13 @@ TEXTS = [
     ("kind of a contract: open tags", contract_reader, "", "<p ", "x"),
     ("kind of a contract: tags", contract_reader, "", "<p>", "x"),
     ("kind of a contract: head lines", contract_reader, "", "a:\n", "MIME-Version:"),
-    ("units: blanks", units.units, "A.", " ", "b"),
-    ("units: tabs", units.units, "A.", "\t ", "b"),
-    ("units: one line end", units.units, "A.\n", " ", "b"),
-    ("units: stops", units.units, "", ".", "A"),
-    ("units: closers", units.units, "a.", ")", "A"),
-    ("units: brackets", units.units, "a. ", "(", "a"),
-    ("units: numbers", units.units, "a\n", "1.", "a"),
+    ("segments: blanks", segments.find_segments, "A.", " ", "b"),
+    ("segments: tabs", segments.find_segments, "A.", "\t ", "b"),
+    ("segments: one line end", segments.find_segments, "A.\n", " ", "b"),
+    ("segments: stops", segments.find_segments, "", ".", "A"),
+    ("segments: closers", segments.find_segments, "a.", ")", "A"),
+    ("segments: brackets", segments.find_segments, "a. ", "(", "a"),
+    ("segments: numbers", segments.find_segments, "a\n", "1.", "a"),
     ("dates: underscores", candidates.dates, "", "_", "x"),
     ("dates: blanks", candidates.dates, "May 1", " ", "x"),
     ("dates: the", candidates.dates, "", "the ", "x"),

@@ -25,8 +25,9 @@ from lextables.tasks.spans.linear import (
     train,
 )
 from lextables.tasks.spans.linear_settings import LinearRun
+from lextables.tasks.spans.segment_vectors import read_vectors, write_vectors
+from lextables.tasks.spans.segments import Segments
 from lextables.tasks.spans.squad import contract_texts, training_texts
-from lextables.tasks.spans.units import read_vectors, units_of, write_vectors
 
 SETTINGS = LinearRun(
     folds=3,
@@ -112,15 +113,15 @@ def test_only_the_category_of_dates_gets_dates_as_candidates(model):
 
 def test_matches_equal_those_of_the_evaluator():
     texts, answers = zip(*map(contract, range(3)), strict=True)
-    units = units_of(texts)
+    segments = Segments.from_texts(texts)
     for category in range(3):
         given = candidates(
-            units, np.arange(len(units.start), dtype=float), 99, ["date"]
+            segments, np.arange(len(segments.start), dtype=float), 99, ["date"]
         )
-        asked = Golds(units, dict(enumerate(answers)), category, category == 2)
+        asked = Golds(segments, dict(enumerate(answers)), category, category == 2)
         counted = [bool(those) for those in asked.matched(given)]
         assert any(counted)
-        words = given.texts(units)
+        words = given.texts(segments)
         for at, contract_ in enumerate(given.contract.tolist()):
             golds = []
             for answered, (start, end) in answers[contract_]:
@@ -168,7 +169,7 @@ def test_parts_are_candidates_if_more_than_a_tenth_of_the_answers_are_such(
     for word in words:
         start = text.index(word)
         answers.append((1, (start, start + len(word))))
-    assert Golds(units_of([text]), {0: answers}, 1, relaxed).parts() == parts
+    assert Golds(Segments.from_texts([text]), {0: answers}, 1, relaxed).parts() == parts
 
 
 def test_texts_are_unique_and_the_empty_prediction_gets_the_remaining_probability():
@@ -233,7 +234,7 @@ def test_contracts_of_the_test_split_are_predicted_and_scored(features, data, tm
     vectors = read_vectors(paths, sorted(texts))
     model, out_of_fold, record = train(texts, examples, settings, vectors)
     assert (record["contracts"], record["answers"]) == (24, 96)
-    assert (model.units.vocabularies is None) == (features == "vectors")
+    assert (model.first.vocabularies is None) == (features == "vectors")
     assert len({row["question_id"] for row in out_of_fold}) == 24 * 3
     test_texts = contract_texts(tmp_path / "contracts.parquet", "test")
     vectors = read_vectors(paths, sorted(test_texts))
@@ -250,12 +251,12 @@ def test_vectors_are_read_by_contract_and_missing_vectors_raise(model, tmp_path)
     path = tmp_path / "vectors.parquet"
     texts = {f"c{number}": contract(number)[0] for number in range(4)}
     write_vectors(texts, encoded, path)
-    found = read_vectors([path], ["c3", "c1"])
-    units_ = units_of([texts["c3"], texts["c1"]])
-    assert np.array_equal(found, encoded(units_.words()))
+    vectors = read_vectors([path], ["c3", "c1"])
+    segments = Segments.from_texts([texts["c3"], texts["c1"]])
+    assert np.array_equal(vectors, encoded(segments.texts()))
     with pytest.raises(BadInput, match="the contract 'new' has no vectors"):
         read_vectors([path], ["new"])
-    with pytest.raises(BadInput, match="1 vectors for 14 units"):
+    with pytest.raises(BadInput, match="1 vectors for 14 segments"):
         predict(model, [texts["c3"]], 6, np.zeros((1, 3), dtype=np.float32))
 
 

@@ -1,6 +1,4 @@
-"""Candidate spans of a contract for the linear baseline: its units, the candidates
-made of them, and their features.
-"""
+"""Candidate spans of a contract for the linear baseline, and their features."""
 
 import math
 
@@ -23,7 +21,7 @@ from lextables.tasks.spans.candidates import (
     text_features,
     titles,
 )
-from lextables.tasks.spans.units import answering, units, units_of
+from lextables.tasks.spans.segments import Segments
 
 # Columns of `text_features`: the form of a text, then the mentions of a part.
 FORM = slice(0, FORM_FEATURES)
@@ -33,40 +31,6 @@ MENTIONS = slice(FORM_FEATURES, None)
 DEFINED = FORM_FEATURES + 1
 QUOTED = FORM_FEATURES + 3
 SIGNED = FORM_FEATURES + 6
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("One here. Two there.", ["One here.", "Two there."]),
-        ("Acme Inc. Holds it. Next.", ["Acme Inc. Holds it.", "Next."]),
-        (
-            "Under Section 2. 1 it ends! Does it? Yes",
-            ["Under Section 2. 1 it ends!", "Does it?", "Yes"],
-        ),
-        ("By J. Smith.\n\n  12.3 Law. Ohio", ["By J. Smith.", "12.3 Law.", "Ohio"]),
-        ("it goes on\n\nover the page", ["it goes on\n\nover the page"]),
-        ("the list:\n(a) one;\n(b) two", ["the list:", "(a) one;", "(b) two"]),
-        ("wrapped\nwithin a line; And on", ["wrapped\nwithin a line; And on"]),
-        (" \n ", []),
-        ("", []),
-    ],
-)
-def test_units_are_sentences_list_items_and_lines(text, expected):
-    assert [text[start:end] for start, end in units(text)] == expected
-
-
-def test_only_white_space_is_between_units():
-    rng = np.random.default_rng(0)
-    for _ in range(300):
-        text = "".join(rng.choice(list('aB1 .;:\n"()'), 60).tolist())
-        outside, after = "", 0
-        for start, end in units(text):
-            unit = text[start:end]
-            assert unit == unit.strip() != ""
-            outside += text[after:start]
-            after = end
-        assert not (outside + text[after:]).strip()
 
 
 @pytest.mark.parametrize(
@@ -91,62 +55,54 @@ def test_titles_exclude_the_text_before_them():
     assert titles("we sell goods") == []
 
 
-def test_units_answer_if_they_overlap_an_answer_by_half():
-    units = units_of(["One is here. Two is there. Three."])
-    held = answering(units, {0: [(0, (13, 26)), (1, (0, 26)), (2, (10, 14))]}, 3)
-    assert held.tolist() == [
-        [False, True, True],
-        [True, True, False],
-        [False, False, False],
-    ]
-
-
-def test_candidates_are_units_runs_of_units_and_parts_of_units():
-    units = units_of(["First one. Second on May 1, 2001 it is. Third one. Fourth.", ""])
-    given = candidates(units, np.array([3.0, 2.0, 1.0, 0.0]), 2, ["date"])
+def test_candidates_are_segments_runs_of_segments_and_parts_of_segments():
+    segments = Segments.from_texts(
+        ["First one. Second on May 1, 2001 it is. Third one. Fourth.", ""]
+    )
+    given = candidates(segments, np.array([3.0, 2.0, 1.0, 0.0]), 2, ["date"])
     second = "Second on May 1, 2001 it is."
-    assert given.texts(units) == [
+    assert given.texts(segments) == [
         "First one.",
         f"First one. {second}",
         second,
         "May 1, 2001",
     ]
     assert given.is_part.tolist() == [False, False, False, True]
-    assert candidates(units, np.zeros(4), 2, [], runs=False).last_unit.tolist() == [
-        0,
-        1,
-    ]
+    without_runs = candidates(segments, np.zeros(4), 2, [], runs=False)
+    assert without_runs.last_segment.tolist() == [0, 1]
 
 
 def test_names_are_candidates_only_at_their_first_mention():
     text = "we pay Acme at once. They pay Acme at once. He and Acme pay."
-    units = units_of([text])
-    given = candidates(units, np.array([0.0, 2.0, 1.0]), 3, ["name"])
+    segments = Segments.from_texts([text])
+    given = candidates(segments, np.array([0.0, 2.0, 1.0]), 3, ["name"])
     starts = [
         text.index(name) for name in ("Acme", "They", "He and Acme", "He and Acme")
     ]
     assert sorted(given.take(given.is_part).start.tolist()) == starts
-    dated = units_of(["On May 1, 2001 we met. On May 1, 2001 we left."])
+    dated = Segments.from_texts(["On May 1, 2001 we met. On May 1, 2001 we left."])
     assert candidates(dated, np.zeros(2), 2, ["date"]).is_part.sum() == 2
 
 
 def test_context_and_text_features():
-    units = units_of(['We, Acme Inc. ("Acme"), shall pay.\nYou: 20 days', ""])
-    given = candidates(units, np.array([1.0, 0.0]), 2, ["name"])
+    segments = Segments.from_texts(
+        ['We, Acme Inc. ("Acme"), shall pay.\nYou: 20 days', ""]
+    )
+    given = candidates(segments, np.array([1.0, 0.0]), 2, ["name"])
     scores_ = np.array([[1.0, 3.0, 2.0], [0.0, -1.0, -4.0]])
     others = context_features(given, scores_, 0)
-    whole = given.first_unit == given.last_unit
-    assert others[whole & (given.first_unit == 0)][0].tolist() == [3.0, -2.0, 2.0]
+    whole = given.first_segment == given.last_segment
+    assert others[whole & (given.first_segment == 0)][0].tolist() == [3.0, -2.0, 2.0]
     assert others[~whole].tolist() == [[1.0, -0.5, -1.0]]
     assert (
         context_features(given, scores_[:, :1], 0)[0, 0] < -10
     )  # there is no other category
-    form = dict(zip(given.texts(units), text_features(given, units), strict=True))
+    form = dict(zip(given.texts(segments), text_features(given, segments), strict=True))
     length, capitals, *_ = form["Acme"]
     assert (length, capitals) == (1, 1)
     defined, quoted = form["Acme"][DEFINED], form["Acme"][QUOTED]
     assert (defined, quoted, form["We"][DEFINED]) == (1, 1, 0)
-    assert text_features(given.take(np.zeros(0, dtype=int)), units).shape == (
+    assert text_features(given.take(np.zeros(0, dtype=int)), segments).shape == (
         0,
         len(form["Acme"]),
     )
@@ -169,9 +125,9 @@ def test_a_name_is_looked_for_among_the_signatures_of_long_and_short_contracts(l
 
 def test_a_part_after_a_line_break_at_the_start_of_a_contract_has_its_feature():
     text = "\nFee: 5"
-    units = units_of([text, ""])
-    given = candidates(units, np.array([1.0, 0.0]), 2, ["name"])
-    features = text_features(given, units)
+    segments = Segments.from_texts([text, ""])
+    given = candidates(segments, np.array([1.0, 0.0]), 2, ["name"])
+    features = text_features(given, segments)
     of_fee = features[given.start == 1]
     assert len(of_fee)
     assert (of_fee[:, AFTER_BREAK] == 1).all()
@@ -183,7 +139,7 @@ def features_of(text, span):
     start = text.index(span)
     columns = [np.array([value]) for value in (0, 0, 0, start, start + len(span))]
     given = Candidates(*columns, np.array([True]))
-    (features,) = text_features(given, units_of([text])).tolist()
+    (features,) = text_features(given, Segments.from_texts([text])).tolist()
     return features
 
 
@@ -265,23 +221,25 @@ def test_the_mentions_of_a_part(span, text, features):
     ],
 )
 def test_the_words_in_and_beside_a_part(text, part, words):
-    units = units_of([text])
+    segments = Segments.from_texts([text])
     start = text.index(part)
     ends = [[start, 0], [start + len(part), len(text)]]
     zero = np.zeros(2, dtype=int)
     given = Candidates(zero, zero, zero, *np.array(ends), np.array([True, False]))
     hasher = FeatureHasher(2**14, input_type="string")
     expected = hasher.transform([words.split("|"), []]).toarray()
-    assert (part_words(given, units).toarray() == WORD_WEIGHT * expected).all()
+    assert (part_words(given, segments).toarray() == WORD_WEIGHT * expected).all()
 
 
 def test_the_features_of_candidates_by_hand():
-    units = units_of(["One here. Two there. Three more.", "", "Lone one."])
+    segments = Segments.from_texts(
+        ["One here. Two there. Three more.", "", "Lone one."]
+    )
     logits = np.array([1.0, 3.0, -1.0, 0.5])
     columns = [
         [0, 0, 0, 2],  # contract
-        [1, 0, 2, 3],  # first unit
-        [1, 1, 2, 3],  # last unit
+        [1, 0, 2, 3],  # first segment
+        [1, 1, 2, 3],  # last segment
         [10, 0, 21, 0],  # start
         [20, 20, 26, 9],  # end
     ]
@@ -292,7 +250,7 @@ def test_the_features_of_candidates_by_hand():
     expected = {
         "highest": [3, 3, -1, 0.5],
         "lowest": [3, 1, -1, 0.5],
-        # A run of two repeats its second unit.
+        # A run of two repeats its second segment.
         "mean": [3, 7 / 3, -1, 0.5],
         "before": [1, -12, 3, -12],
         "after": [-1, -1, -12, -12],
@@ -307,8 +265,8 @@ def test_the_features_of_candidates_by_hand():
         "square": [length**2 / 5 for length in lengths],
         "share before": [10 / 32, 0, 21 / 32, 0],
         "start": [math.log(11), 0, math.log(22), 0],
-        "units": [math.log(4), math.log(4), math.log(4), math.log(2)],
-        "is a unit": [1, 0, 0, 1],
+        "segments": [math.log(4), math.log(4), math.log(4), math.log(2)],
+        "is a segment": [1, 0, 0, 1],
         "is a part": [0, 0, 1, 0],
         "is a run of two": [0, 1, 0, 0],
         "is a run of three": [0, 0, 0, 0],
@@ -316,9 +274,9 @@ def test_the_features_of_candidates_by_hand():
         "above 0": [3, 3, 0, 0.5],
         "above 2": [1, 1, 0, 0],
         "lowest of a run": [0, 1, 0, 0],
-        "beside a unit": [1, 0, 0, -12],
+        "beside a segment": [1, 0, 0, -12],
     }
-    features = candidate_features(given, units, logits)
+    features = candidate_features(given, segments, logits)
     assert features == pytest.approx(np.column_stack([*expected.values()]))
 
 
@@ -337,9 +295,13 @@ def test_names_at_the_end_of_a_contract_are_signatures(
 
 
 def test_an_answer_is_new_if_no_higher_ranked_candidate_finds_it():
-    units = units_of(["First one. Second two. Third three."])
-    given = candidates(units, np.array([3.0, 2.0, 1.0]), 2, [])
-    assert given.texts(units) == ["First one.", "First one. Second two.", "Second two."]
+    segments = Segments.from_texts(["First one. Second two. Third three."])
+    given = candidates(segments, np.array([3.0, 2.0, 1.0]), 2, [])
+    assert given.texts(segments) == [
+        "First one.",
+        "First one. Second two.",
+        "Second two.",
+    ]
     scores_ = np.array([1.0, 0.5, 2.0])
     matched = [frozenset(), frozenset({0}), frozenset({0})]
     new, used = new_answers(given, scores_, matched)
@@ -352,12 +314,12 @@ def test_an_answer_is_new_if_no_higher_ranked_candidate_finds_it():
 
 
 def test_candidates_of_different_contracts_do_not_overlap():
-    units = units_of(["First one.", "First one."])
-    given = candidates(units, np.array([3.0, 2.0]), 2, [])
+    segments = Segments.from_texts(["First one.", "First one."])
+    given = candidates(segments, np.array([3.0, 2.0]), 2, [])
     known = overlap_features(given, np.array([1.0, 1.0]))
     assert np.array_equal(known[0], known[1])
     new, _ = new_answers(given, np.array([1.0, 1.0]), [frozenset({0}), frozenset({0})])
     assert new.all()
-    nothing = units_of([""])
+    nothing = Segments.from_texts([""])
     none = candidates(nothing, np.zeros(0), 2, [])
     assert overlap_features(none, np.zeros(0)).shape == (0, known.shape[1])

@@ -3,7 +3,7 @@
 #
 #   in    {RESULTS}/data/{dataset}/*.parquet; for windows also weights that the project trained
 #   out   {RESULTS}/features/<task>/{dataset}/{model}/...
-#   steps contracts -> windows of tokens; texts or pairs -> tokens; text units or pieces of texts -> vectors
+#   steps contracts -> windows of tokens; texts or pairs -> tokens; segments or pieces of texts -> vectors
 #
 # Inputs and params come from the job of the features
 # (lextables/planning/feature_jobs.py).  As in runs.smk, param `job` is what the action
@@ -79,7 +79,7 @@ rule tokens:
         "../scripts/task.py"
 
 
-# Vectors of units of contracts, of pieces of texts, or of queries and documents, shared
+# Vectors of segments of contracts, of pieces of texts, or of queries and documents, shared
 # by all models that read vectors.  {size} is the greatest number of tokens that the
 # encoder reads, or 0 for its own limit; for classification it is the number of words of
 # a piece.

@@ -86,7 +86,7 @@ class FeatureJobs:
         return self._feature(wildcards, "tokens", settings, values)
 
     def vector_job(self, wildcards: Wildcards) -> PlannedJob:
-        """Return the job for an encoder's vectors of units, or of pieces of texts."""
+        """Return the job for an encoder's vectors of segments or of pieces of texts."""
         size = int(wildcards.size)
         task = self.jobs.tasks[wildcards.dataset]
         vectors = task.vector_file(wildcards.encoder, size)

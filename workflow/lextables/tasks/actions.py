@@ -107,7 +107,7 @@ class TaskJobs:
         return {}
 
     def vector_file(self, encoder: str, size: int) -> str:
-        """The file with an encoder's vectors of units or pieces of a size."""
+        """The file with an encoder's vectors of segments or pieces of a size."""
         return f"{self.folder}/{self.name}/{encoder}/vectors/{size}.parquet"
 
     def vectors(self, run: Run, spec: Spec) -> list[str]:

@@ -1,16 +1,16 @@
 """Candidate answers of the linear baseline, their parts, and their features.
 
-Candidates are the highest-scored units of a contract, runs of adjacent ones, and parts
-of units: dates, titles and names, since some answers are shorter than a sentence.  The
-features of a candidate are the logits of its units and their neighbours
-(`units.logits`), its length and position and, for a part of a unit, the words in it and
-beside it.
+Candidates are the highest-scored segments of a contract, runs of adjacent ones, and
+parts of segments: dates, titles and names, since some answers are shorter than a
+sentence.  The features of a candidate are the logits of its segments and their
+neighbours (`segment_model`), its length and position and, for a part of a segment, the
+words in it and beside it.
 
-A unit and the runs that contain it are candidates for the same answer.  Once one of
+A segment and the runs that contain it are candidates for the same answer.  Once one of
 them is predicted, the evaluator gives nothing for the others, and every wrong
 prediction counts.  `overlap_features` therefore describe a candidate together with the
 higher-ranked candidates of its contract and category.  `context_features` are the
-scores of its units in the other categories, and `text_features` its form.
+scores of its segments in the other categories, and `text_features` its form.
 """
 
 import itertools
@@ -24,7 +24,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.feature_extraction import FeatureHasher
 
-from lextables.tasks.spans.units import Span, Units
+from lextables.tasks.spans.segments import Segments, Span
 
 # Dates.
 _MONTH = (
@@ -119,7 +119,7 @@ def titles(text: str) -> list[Span]:
         first_and_last = dict.fromkeys((ends[0], ends[-1]))
         for end in first_and_last:
             if end - start >= _SHORTEST_TITLE:
-                spans.append(_moved(start, end, match.start()))
+                spans.append(_shifted(start, end, match.start()))
     return spans
 
 
@@ -134,7 +134,7 @@ def names(text: str) -> list[Span]:
     for match in _NAME.finditer(text):
         words = _without_left_over(match[0])
         for start, end in _names_in(words):
-            spans.add(_moved(start, end, match.start()))
+            spans.add(_shifted(start, end, match.start()))
     return [span for span in sorted(spans) if _LETTER.search(text, *span)]
 
 
@@ -160,16 +160,16 @@ def _names_in(words: str) -> Iterator[Span]:
     yield start, end
 
 
-def _moved(start: int, end: int, by: int) -> Span:
-    """Return the position in a text of a span of its part that begins at ``by``."""
-    return start + by, end + by
+def _shifted(start: int, end: int, offset: int) -> Span:
+    """Return the position in a text of a span of its part that begins at ``offset``."""
+    return start + offset, end + offset
 
 
-# {kind of part: the function that finds its positions in the text of a unit}.
+# {kind of part: the function that finds its positions in the text of a segment}.
 PARTS = {"date": dates, "title": titles, "name": names}  # in order of precedence
-LONGEST_RUN = 3  # units of a candidate, at most
-OUTSIDE = -12.0  # the logit of a unit beyond the contract's ends
-# A feature each: whether a candidate is among so many highest-scored units.
+LONGEST_RUN = 3  # segments of a candidate, at most
+OUTSIDE = -12.0  # the logit of a segment beyond the contract's ends
+# A feature each: whether a candidate is among so many highest-scored segments.
 TOP_RANKS = (1, 2, 4)
 # A feature each: by how much the highest logit of a candidate exceeds it.
 HINGES = (-2.0, 0.0, 2.0)
@@ -183,14 +183,14 @@ _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
 class Candidate(NamedTuple):
-    """The characters [start, end) of a contract, in one unit or a run of units.
+    """The characters [start, end) of a contract, in one segment or a run of segments.
 
-    ``is_part`` is true if they are less than a unit.
+    ``is_part`` is true if they are less than a segment.
     """
 
     contract: int
-    first_unit: int
-    last_unit: int
+    first_segment: int
+    last_segment: int
     start: int
     end: int
     is_part: bool
@@ -204,8 +204,8 @@ class Candidates:
     """
 
     contract: np.ndarray
-    first_unit: np.ndarray
-    last_unit: np.ndarray
+    first_segment: np.ndarray
+    last_segment: np.ndarray
     start: np.ndarray
     end: np.ndarray
     is_part: np.ndarray
@@ -219,38 +219,38 @@ class Candidates:
         columns = [column.tolist() for column in vars(self).values()]
         return itertools.starmap(Candidate, zip(*columns, strict=True))
 
-    def texts(self, units: Units) -> list[str]:
+    def texts(self, segments: Segments) -> list[str]:
         """The text of each candidate."""
         texts = []
         for row in self.rows():
-            text = units.texts[row.contract]
+            text = segments.contract_texts[row.contract]
             texts.append(text[row.start : row.end])
         return texts
 
 
 def candidates(
-    units: Units,
+    segments: Segments,
     logits: np.ndarray,
     likely: int,
     parts: Sequence[str],
     runs: bool = True,
 ) -> Candidates:
-    """Return the candidates of a category with these ``logits`` (units,).
+    """Return the candidates of a category with these ``logits`` (segments,).
 
-    These are the ``likely`` highest-scored units of each contract; if ``runs``, also
-    runs of two and three of them that are adjacent; and the ``parts`` of these units
+    These are the ``likely`` highest-scored segments of each contract; if ``runs``, also
+    runs of two and three of them that are adjacent; and the ``parts`` of these segments
     (names of `PARTS`).  If the parts include `name`, only the first of the contract's
     candidates with the same text is kept: of several mentions, the one that looks most
     probable is no better answer than the first.
     """
     longest = LONGEST_RUN if runs else 1
     rows: list[Candidate] = []
-    for contract, text in enumerate(units.texts):
-        contract_units = units.of(contract)
-        order = np.argsort(-logits[contract_units], kind="stable")
-        best = contract_units.start + order[:likely]
+    for contract, text in enumerate(segments.contract_texts):
+        contract_segments = segments.rows_of(contract)
+        order = np.argsort(-logits[contract_segments], kind="stable")
+        best = contract_segments.start + order[:likely]
         contract_candidates = _of_contract(
-            units, contract, best.tolist(), longest, parts
+            segments, contract, best.tolist(), longest, parts
         )
         if "name" in parts:
             # From the last to the first, so that the first mention is kept.
@@ -261,68 +261,73 @@ def candidates(
             contract_candidates = iter(first_mentions.values())
         rows += contract_candidates
     columns = np.array(rows, dtype=np.int64).reshape(-1, len(Candidate._fields)).T
-    contracts, first_unit, last_unit, start, end, is_part = columns
+    contracts, first_segment, last_segment, start, end, is_part = columns
     is_part = is_part.astype(bool)
-    return Candidates(contracts, first_unit, last_unit, start, end, is_part)
+    return Candidates(contracts, first_segment, last_segment, start, end, is_part)
 
 
 def _of_contract(
-    units: Units, contract: int, best: Sequence[int], longest: int, parts: Sequence[str]
+    segments: Segments,
+    contract: int,
+    best: Sequence[int],
+    longest: int,
+    parts: Sequence[str],
 ) -> Iterator[Candidate]:
-    """Yield the ``best`` units of a contract with the runs and parts of each.
+    """Yield the ``best`` segments of a contract with the runs and parts of each.
 
-    A run has at most ``longest`` units.
+    A run has at most ``longest`` segments.
     """
     chosen = set(best)
-    for unit in best:
-        start = int(units.start[unit])
-        for last in range(unit, unit + longest):
+    for segment in best:
+        start = int(segments.start[segment])
+        for last in range(segment, segment + longest):
             if last not in chosen:
                 break
-            end = int(units.end[last])
-            yield Candidate(contract, unit, last, start, end, False)
-        for part_start, part_end in _parts(units, contract, unit, parts):
-            yield Candidate(contract, unit, unit, part_start, part_end, True)
+            end = int(segments.end[last])
+            yield Candidate(contract, segment, last, start, end, False)
+        for part_start, part_end in _parts(segments, contract, segment, parts):
+            yield Candidate(contract, segment, segment, part_start, part_end, True)
 
 
 def _parts(
-    units: Units, contract: int, unit: int, parts: Sequence[str]
+    segments: Segments, contract: int, segment: int, parts: Sequence[str]
 ) -> Iterator[tuple[int, int]]:
-    """Yield the positions in the contract of these parts of a unit."""
-    unit_start = int(units.start[unit])
-    unit_end = int(units.end[unit])
-    text = units.texts[contract][unit_start:unit_end]
+    """Yield the positions in the contract of these parts of a segment."""
+    segment_start = int(segments.start[segment])
+    segment_end = int(segments.end[segment])
+    text = segments.contract_texts[contract][segment_start:segment_end]
     for name in parts:
         for start, end in PARTS[name](text):
             if end - start < len(text):
-                yield _moved(start, end, unit_start)
+                yield _shifted(start, end, segment_start)
 
 
 def candidate_features(
-    candidates: Candidates, units: Units, logits: np.ndarray
+    candidates: Candidates, segments: Segments, logits: np.ndarray
 ) -> np.ndarray:
     """Return the features of each candidate, float64 (candidates, features).
 
-    ``logits`` (units,) are those of the category.  The columns are logits of the
-    candidate's units, of their neighbours and of the contract's best units; its rank in
-    the contract; its length and position; and its kind: a unit, a part or a run.
+    ``logits`` (segments,) are those of the category.  The columns are logits of the
+    candidate's segments, of their neighbours and of the contract's best segments; its
+    rank in the contract; its length and position; and its kind: a segment, a part or a
+    run.
     """
     logits = logits.astype(np.float64)
     contract = candidates.contract
-    first_unit = candidates.first_unit
-    last_unit = candidates.last_unit
-    run_units = first_unit[:, None] + np.arange(LONGEST_RUN)
-    # A shorter run repeats its last unit.
-    run_units = np.minimum(run_units, last_unit[:, None])
-    run_logits = logits[run_units]
+    first_segment = candidates.first_segment
+    last_segment = candidates.last_segment
+    run_segments = first_segment[:, None] + np.arange(LONGEST_RUN)
+    # A shorter run repeats its last segment.
+    run_segments = np.minimum(run_segments, last_segment[:, None])
+    run_logits = logits[run_segments]
     highest = run_logits.max(axis=1)
     lowest = run_logits.min(axis=1)
-    before, after = _neighbours(candidates, units, logits)
+    before, after = _neighbours(candidates, segments, logits)
 
-    ranks, best_logits, second_logits, total_logits = _contract_scores(units, logits)
-    rank = ranks[run_units].min(axis=1)
+    ranks, best_logits, second_logits, total_logits = _contract_scores(segments, logits)
+    rank = ranks[run_segments].min(axis=1)
     best = best_logits[contract]
-    # The contract's best logit, or the second if the candidate has the best unit.
+    # The contract's best logit, or the second if the candidate has the best segment.
     best_other = np.where(rank == 0, second_logits[contract], best)
     columns = [
         highest,
@@ -339,96 +344,98 @@ def candidate_features(
         columns.append(rank < top)
 
     length = np.log1p(candidates.end - candidates.start)
-    characters = np.array(list(map(len, units.texts)))
-    unit_counts = np.diff(units.bounds)
-    more_units = last_unit - first_unit
-    is_run = more_units > 0
-    is_unit = ~candidates.is_part & ~is_run
+    characters = np.array(list(map(len, segments.contract_texts)))
+    segment_counts = np.diff(segments.bounds)
+    more_segments = last_segment - first_segment
+    is_run = more_segments > 0
+    is_segment = ~candidates.is_part & ~is_run
     columns += [
         length,
         length**2 / 5,  # about as large as the length
         candidates.start / characters[contract],
         np.log1p(candidates.start),
-        np.log1p(unit_counts[contract]),
-        is_unit,
+        np.log1p(segment_counts[contract]),
+        is_segment,
         candidates.is_part,
     ]
     for more in range(1, LONGEST_RUN):
-        columns.append(more_units == more)
+        columns.append(more_segments == more)
     for hinge in HINGES:
         columns.append(np.maximum(0, highest - hinge))
     columns.append(is_run * lowest)
-    columns.append(is_unit * np.maximum(before, after))
+    columns.append(is_segment * np.maximum(before, after))
     return np.column_stack(columns).astype(np.float64)
 
 
 def _neighbours(
-    candidates: Candidates, units: Units, logits: np.ndarray
+    candidates: Candidates, segments: Segments, logits: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the logits of the units before and after each, float64 (candidates,).
+    """Return the logits of the segments before and after each, float64 (candidates,).
 
     Beyond the contract's ends they are `OUTSIDE`.
     """
     contract = candidates.contract
     padded = np.pad(logits, 1, constant_values=OUTSIDE)
-    before = padded[candidates.first_unit]
-    is_first = candidates.first_unit == units.bounds[contract]
-    after = padded[candidates.last_unit + 2]
-    is_last = candidates.last_unit + 1 == units.bounds[contract + 1]
+    before = padded[candidates.first_segment]
+    is_first = candidates.first_segment == segments.bounds[contract]
+    after = padded[candidates.last_segment + 2]
+    is_last = candidates.last_segment + 1 == segments.bounds[contract + 1]
     return np.where(is_first, OUTSIDE, before), np.where(is_last, OUTSIDE, after)
 
 
 def _contract_scores(
-    units: Units, logits: np.ndarray
+    segments: Segments, logits: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the rank of each unit in its contract, and scores of each contract.
+    """Return the rank of each segment in its contract, and scores of each contract.
 
     The scores, float64 (contracts,), are the best logit, the second one, and the
     logarithm of the sum of their exponentials.
     """
     ranks = np.zeros(len(logits))
-    best = np.full(len(units.texts), OUTSIDE)
+    best = np.full(len(segments.contract_texts), OUTSIDE)
     second = best.copy()
     total = best.copy()
-    for contract in range(len(units.texts)):
-        own = logits[units.of(contract)]
-        if len(own) == 0:
+    for contract in range(len(segments.contract_texts)):
+        contract_logits = logits[segments.rows_of(contract)]
+        if len(contract_logits) == 0:
             continue
-        order = np.argsort(-own, kind="stable")
-        ranks[units.bounds[contract] + order] = np.arange(len(order))
-        descending = own[order]
+        order = np.argsort(-contract_logits, kind="stable")
+        ranks[segments.bounds[contract] + order] = np.arange(len(order))
+        descending = contract_logits[order]
         best[contract] = descending[0]
-        total[contract] = np.logaddexp.reduce(own)
-        if len(own) > 1:
+        total[contract] = np.logaddexp.reduce(contract_logits)
+        if len(contract_logits) > 1:
             second[contract] = descending[1]
     return ranks, best, second, total
 
 
-def part_words(candidates: Candidates, units: Units) -> csr_matrix:
+def part_words(candidates: Candidates, segments: Segments) -> csr_matrix:
     """Return hashed counts of the words in and beside each part.
 
-    float64 (candidates, `WORD_BUCKETS`); zero for whole units.
+    float64 (candidates, `WORD_BUCKETS`); zero for whole segments.
     """
     tokens = []
     for row in candidates.rows():
         words = []
         if row.is_part:
-            unit = int(units.start[row.first_unit]), int(units.end[row.first_unit])
-            words = _tokens(units.texts[row.contract], unit, row.start, row.end)
+            start = int(segments.start[row.first_segment])
+            end = int(segments.end[row.first_segment])
+            text = segments.contract_texts[row.contract]
+            words = _tokens(text, (start, end), row.start, row.end)
         tokens.append(words)
     hasher = FeatureHasher(WORD_BUCKETS, input_type="string")
     counts = hasher.transform(tokens)
     return csr_matrix(WORD_WEIGHT * counts)
 
 
-def _tokens(text: str, unit: Span, start: int, end: int) -> list[str]:
+def _tokens(text: str, segment: Span, start: int, end: int) -> list[str]:
     """Return the features of the part [start, end): the words in and beside it.
 
     Words beside it are given with and without their distance.
     """
-    unit_start, unit_end = unit
-    before_start = max(unit_start, start - CHARACTERS_BESIDE)
-    after_end = min(unit_end, end + CHARACTERS_BESIDE)
+    segment_start, segment_end = segment
+    before_start = max(segment_start, start - CHARACTERS_BESIDE)
+    after_end = min(segment_end, end + CHARACTERS_BESIDE)
     before = _words(text[before_start:start])[-WORDS_BESIDE:]
     after = _words(text[end:after_end])[:WORDS_BESIDE]
     part = text[start:end]
@@ -442,7 +449,7 @@ def _tokens(text: str, unit: Span, start: int, end: int) -> list[str]:
         tokens.append(f"in: {word}")
     tokens.append(f"begins: {inside[0]}")
     tokens.append("capitals" if part.isupper() else "no capitals")
-    tokens.append("at the start" if start == unit_start else "inside")
+    tokens.append("at the start" if start == segment_start else "inside")
     count = min(len(inside), 9)
     tokens.append(f"{count} words")
     return tokens
@@ -467,12 +474,13 @@ FAR = 14.0  # the logarithm of a position beyond all contracts
 def context_features(
     candidates: Candidates, logits: np.ndarray, category: int
 ) -> np.ndarray:
-    """Return scores of each candidate's units in the other categories.
+    """Return scores of each candidate's segments in the other categories.
 
     float64 (candidates, 3): the highest, by how much its own is above it, and the
-    second.  ``logits`` (units, categories); the score of a run is the mean of its ends.
+    second.  ``logits`` (segments, categories); the score of a run is the mean of its
+    ends.
     """
-    scores = (logits[candidates.first_unit] + logits[candidates.last_unit]) / 2
+    scores = (logits[candidates.first_segment] + logits[candidates.last_segment]) / 2
     own = scores[:, category]
     others = np.delete(scores, category, axis=1)
     padded = np.pad(others, ((0, 0), (2, 0)), constant_values=OUTSIDE)
@@ -482,18 +490,18 @@ def context_features(
     return np.column_stack([best, own - best, second])
 
 
-def text_features(candidates: Candidates, units: Units) -> np.ndarray:
+def text_features(candidates: Candidates, segments: Segments) -> np.ndarray:
     """Return features of the form of each text and, for parts, of its mentions.
 
     float32 (candidates, features).  The last `MENTION_FEATURES` columns are those of
-    mentions, zero for whole units.
+    mentions, zero for whole segments.
     """
     defined: dict[int, dict[str, int]] = {}
     width = FORM_FEATURES + MENTION_FEATURES
     rows = np.zeros((len(candidates.start), width), dtype=np.float32)
     for features, candidate in zip(rows, candidates.rows(), strict=True):
         contract = candidate.contract
-        text = units.texts[contract]
+        text = segments.contract_texts[contract]
         place = (text, candidate.start, candidate.end)
         features[:FORM_FEATURES] = _form(*place)
         if candidate.is_part:

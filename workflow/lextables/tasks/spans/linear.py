@@ -2,7 +2,7 @@
 
 Training takes minutes on a CPU.  Three stacked models:
 
-1. `units`: probability that a text unit (sentence or line) answers a category.
+1. `segment_model`: probability that a segment (sentence or line) answers a category.
 2. `candidates`: probability that a candidate span is a correct answer under the
    evaluator's matching rule.
 3. `models.trees`: probability that a candidate is correct and not already covered by a
@@ -34,11 +34,17 @@ from lextables.models.trees import Trees
 from lextables.pipeline.dataset import Row
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import candidates as spans
-from lextables.tasks.spans import units as unit_scores
+from lextables.tasks.spans import segment_model
 from lextables.tasks.spans.candidates import Candidates
 from lextables.tasks.spans.linear_settings import LinearRun, LinearSettings
 from lextables.tasks.spans.schema import PredictedSpan, ranked, span_rows
-from lextables.tasks.spans.units import Span, UnitModel, Units, units_of
+from lextables.tasks.spans.segment_features import (
+    Vocabularies,
+    feature_matrices,
+    learn_vocabularies,
+)
+from lextables.tasks.spans.segment_model import SegmentModel
+from lextables.tasks.spans.segments import Segments, Span
 
 WEIGHTS = "linear.npz"
 # Candidates to which the second model gives a lower logit are dropped.  Less than 0.3 %
@@ -61,8 +67,8 @@ class SpanModel:
     relaxed: tuple[bool, ...]
     """Whether a candidate that contains an answer is also correct."""
     parts: tuple[tuple[str, ...], ...]
-    """Kinds of parts of units that are candidates (`candidates.PARTS`)."""
-    units: UnitModel
+    """Kinds of parts of segments that are candidates (`candidates.PARTS`)."""
+    first: SegmentModel
     """The first model, for all categories."""
     second: tuple[Linear, ...]
     """The models that score candidates, by `candidates.candidate_features` and
@@ -95,16 +101,16 @@ def fit(
 
     ``answers`` have the numbers of ``texts`` and ``categories``.  In categories whose
     name contains ``settings.relaxed``, a candidate is also correct if it contains an
-    answer.  ``vectors`` (units, dimensions) are needed if the features use them.
+    answer.  ``vectors`` (segments, dimensions) are needed if the features use them.
     """
-    # The first model scores units.
-    units = units_of(texts)
+    # The first model scores segments.
+    segments = Segments.from_texts(texts)
     shuffled = np.random.default_rng(0).permutation(len(texts)) % settings.folds
     folds = [shuffled == number for number in range(settings.folds)]
-    is_answer = unit_scores.answering(units, answers, len(categories))
-    unit_model, logits = _first(units, is_answer, folds, settings, vectors)
+    labels = segment_model.answer_labels(segments, answers, len(categories))
+    first, logits = _first(segments, labels, folds, settings, vectors)
 
-    # The second model of each category scores candidates of its most probable units.
+    # The second model of each category scores candidates of its most probable segments.
     relaxed = []
     for name in categories:
         relaxed.append(settings.relaxed is not None and settings.relaxed in name)
@@ -112,17 +118,17 @@ def fit(
     candidates = []
     matched = []
     for category, relaxes in enumerate(relaxed):
-        golds = Golds(units, answers, category, relaxes)
+        golds = Golds(segments, answers, category, relaxes)
         kinds = golds.parts()
         category_candidates = spans.candidates(
-            units, logits[:, category], settings.units, kinds, not relaxes
+            segments, logits[:, category], settings.units, kinds, not relaxes
         )
         parts.append(kinds)
         candidates.append(category_candidates)
         matched.append(golds.matched(category_candidates))
-    training = _second_rows(units, candidates, logits, matched, parts)
-    # Categories answered by whole units are similar, and some have few answers: they
-    # share a prior model.
+    training = _second_rows(segments, candidates, logits, matched, parts)
+    # Categories answered by whole segments are similar, and some have few answers:
+    # they share a prior model.
     similar = set()
     for category, (relaxes, kinds) in enumerate(zip(relaxed, parts, strict=True)):
         if not relaxes and not kinds:
@@ -143,7 +149,7 @@ def fit(
         used_rows.append(used)
     is_new = np.concatenate(new_rows)
     is_used = np.concatenate(used_rows)
-    features = third_features(candidates, scores, units, logits)
+    features = third_features(candidates, scores, segments, logits)
     third = trees.fit(features[is_used], is_new[is_used])
 
     out_of_fold = []
@@ -153,56 +159,59 @@ def fit(
         held_logits = _out_of_fold_logits(features, is_new, is_used, held)
         out_of_fold = _by_category(candidates, held_logits)
     model = SpanModel(
-        tuple(categories), tuple(relaxed), tuple(parts), unit_model, second, third
+        tuple(categories), tuple(relaxed), tuple(parts), first, second, third
     )
     return Fitted(model, out_of_fold)
 
 
 def _first(
-    units: Units,
-    is_answer: np.ndarray,
+    segments: Segments,
+    labels: np.ndarray,
     folds: Sequence[np.ndarray],
     settings: LinearRun,
     vectors: np.ndarray | None,
-) -> tuple[UnitModel, np.ndarray]:
-    """Return the first model, and its out-of-fold logits, float32 (units, categories).
+) -> tuple[SegmentModel, np.ndarray]:
+    """Return the first model, and its out-of-fold logits, float32 (segments,
+    categories).
 
     ``folds`` have for each fold which contracts are in it, bool (contracts,);
-    ``is_answer`` is bool (units, categories).
+    ``labels`` are bool (segments, categories).
     """
-    words = None
+    vocabularies = None
     if settings.features != "vectors":
-        words = unit_scores.vocabularies(units)
-    views = unit_scores.views(units, words, vectors)
-    logits = np.zeros(is_answer.shape, dtype=np.float32)
+        vocabularies = learn_vocabularies(segments)
+    matrices = feature_matrices(segments, vocabularies, vectors)
+    logits = np.zeros(labels.shape, dtype=np.float32)
     for fold in folds:
-        held = fold[units.contract]
-        models = unit_scores.fit(views, is_answer, ~held, settings)
-        held_views = [view[held] for view in views]
-        logits[held] = unit_scores.logits(models, held_views, settings.share)
-    everything = np.ones(len(is_answer), dtype=bool)
-    models = unit_scores.fit(views, is_answer, everything, settings)
-    return UnitModel(words, models, settings.share), logits
+        in_fold = fold[segments.contract]
+        model = segment_model.fit(matrices, labels, ~in_fold, vocabularies, settings)
+        logits[in_fold] = model.logits([matrix[in_fold] for matrix in matrices])
+    everything = np.ones(len(labels), dtype=bool)
+    model = segment_model.fit(matrices, labels, everything, vocabularies, settings)
+    return model, logits
 
 
 def third_features(
     candidates: Sequence[Candidates],
     scores: Sequence[np.ndarray],
-    units: Units,
+    segments: Segments,
     logits: np.ndarray,
 ) -> np.ndarray:
     """Return the features of all candidates, float32 (candidates, features).
 
     The candidates are in the order of the categories.  ``scores`` are the second
-    model's logits of each category, ``logits`` (units, categories) the first model's.
+    model's logits of each category, ``logits`` (segments, categories) the first
+    model's.
     """
     features = []
-    for category, (own, score) in enumerate(zip(candidates, scores, strict=True)):
+    for category, score in enumerate(scores):
+        category_candidates = candidates[category]
+        category_logits = logits[:, category]
         columns = [
-            spans.candidate_features(own, units, logits[:, category]),
-            spans.overlap_features(own, score),
-            spans.context_features(own, logits, category),
-            spans.text_features(own, units),
+            spans.candidate_features(category_candidates, segments, category_logits),
+            spans.overlap_features(category_candidates, score),
+            spans.context_features(category_candidates, logits, category),
+            spans.text_features(category_candidates, segments),
         ]
         features.append(np.hstack(columns).astype(np.float32))
     return np.concatenate(features)
@@ -256,7 +265,7 @@ class _SecondRows:
 
 
 def _second_rows(
-    units: Units,
+    segments: Segments,
     candidates: Sequence[Candidates],
     logits: np.ndarray,
     matched: Sequence[Sequence[frozenset[int]]],
@@ -267,11 +276,13 @@ def _second_rows(
     ``matched`` are the answers that each candidate finds (`Golds.matched`).
     """
     rows = []
-    for category, own in enumerate(candidates):
-        features = spans.candidate_features(own, units, logits[:, category])
+    for category, category_candidates in enumerate(candidates):
+        features = spans.candidate_features(
+            category_candidates, segments, logits[:, category]
+        )
         words = None
         if parts[category]:
-            words = spans.part_words(own, units)
+            words = spans.part_words(category_candidates, segments)
         correct = np.array(list(map(bool, matched[category])), dtype=bool)
         rows.append(_SecondRows(features, words, correct))
     return rows
@@ -361,14 +372,14 @@ class Golds:
     """The answers of one category, and the rule by which a candidate matches one."""
 
     def __init__(
-        self, units: Units, answers: Answers, category: int, relaxed: bool
+        self, segments: Segments, answers: Answers, category: int, relaxed: bool
     ) -> None:
         """Collect the answers of ``category`` by contract."""
-        self.units = units
+        self.segments = segments
         self.relaxed = relaxed
         self.golds: dict[int, list[GoldSpan]] = defaultdict(list)
         for contract, places in answers.items():
-            text = units.texts[contract]
+            text = segments.contract_texts[contract]
             for category_of_answer, (start, end) in places:
                 if category_of_answer == category:
                     gold = text[start:end]
@@ -383,7 +394,7 @@ class Golds:
         this category only.
         """
         matched = []
-        texts = candidates.texts(self.units)
+        texts = candidates.texts(self.segments)
         for contract, text in zip(candidates.contract.tolist(), texts, strict=True):
             numbers = set()
             golds = self.golds.get(contract)
@@ -399,7 +410,7 @@ class Golds:
     def parts(self) -> tuple[str, ...]:
         """Return the kinds of parts that more than `MIN_PART_SHARE` of the answers are.
 
-        There are none with the relaxed rule, for which a whole unit is as good.
+        There are none with the relaxed rule, for which a whole segment is as good.
         """
         if self.relaxed:
             return ()
@@ -427,26 +438,32 @@ def predict(
 ) -> list[ScoredCandidates]:
     """Return the candidates of each category, and their logits.
 
-    They come from the ``likely`` best units of a contract.  ``vectors`` (units,
+    They come from the ``likely`` best segments of a contract.  ``vectors`` (segments,
     dimensions) are needed if the model was trained with them.
     """
-    units = units_of(texts)
-    logits = model.units.logits(units, vectors)
+    segments = Segments.from_texts(texts)
+    matrices = feature_matrices(segments, model.first.vocabularies, vectors)
+    logits = model.first.logits(matrices)
     candidates = []
     scores = []
     for category, second in enumerate(model.second):
         parts = model.parts[category]
         relaxed = model.relaxed[category]
-        own = spans.candidates(units, logits[:, category], likely, parts, not relaxed)
-        features = spans.candidate_features(own, units, logits[:, category])
-        words = spans.part_words(own, units) if parts else None
+        category_logits = logits[:, category]
+        category_candidates = spans.candidates(
+            segments, category_logits, likely, parts, not relaxed
+        )
+        features = spans.candidate_features(
+            category_candidates, segments, category_logits
+        )
+        words = spans.part_words(category_candidates, segments) if parts else None
         rows = _SecondRows(features, words, correct=np.zeros(0, dtype=bool))
         every_row = np.arange(len(features))
         score = second.logits(rows.inputs(every_row))[:, 0]
         is_likely = score > LEAST
-        candidates.append(own.take(is_likely))
+        candidates.append(category_candidates.take(is_likely))
         scores.append(score[is_likely])
-    features = third_features(candidates, scores, units, logits)
+    features = third_features(candidates, scores, segments, logits)
     return _by_category(candidates, model.third.logits(features))
 
 
@@ -478,7 +495,7 @@ def train(
     if fitted.out_of_fold:
         rows += _rows(categories, fitted.out_of_fold, texts, asked, settings.n_best)
     model = fitted.model
-    sizes = [each.weights.size for each in (*model.units.linear, *model.second)]
+    sizes = [each.weights.size for each in (*model.first.linear, *model.second)]
     counts = {
         "contracts": len(names),
         "answers": sum(map(len, answers.values())),
@@ -496,7 +513,7 @@ def spans_of(
 ) -> Iterator[Row]:
     """Yield the rows of `schema.NBEST` for ``asked``, sorted by question id.
 
-    ``texts`` maps contract ids to texts; ``vectors`` are those of their units,
+    ``texts`` maps contract ids to texts; ``vectors`` are those of their segments,
     contracts sorted by id, if the model uses vectors.
 
     The start logit is the candidate's logit and the end logit is 0.  Each candidate has
@@ -567,23 +584,23 @@ def _predicted(words: str, logit: float, start: int, end: int) -> PredictedSpan:
 
 def save(model: SpanModel, path: str | Path) -> None:
     """Write the models to ``path`` (.npz) as arrays and strings, without pickles."""
-    units = model.units
-    arrays = {"relaxed": np.array(model.relaxed), "share": np.array(units.share)}
+    first = model.first
+    arrays = {"relaxed": np.array(model.relaxed), "share": np.array(first.share)}
     names = {
         "categories": model.categories,
         "parts": [" ".join(parts) for parts in model.parts],
         "words": (),
         "beside": (),
     }
-    if units.vocabularies:
-        words, beside = units.vocabularies
+    if first.vocabularies:
+        words, neighbour_words = first.vocabularies
         arrays["idf"] = words.idf
-        arrays["idf_beside"] = beside.idf
+        arrays["idf_beside"] = neighbour_words.idf
         names["words"] = words.terms
-        names["beside"] = beside.terms
+        names["beside"] = neighbour_words.terms
     for name, array in vars(model.third).items():
         arrays[f"third_{name}"] = array
-    for stage, models in (("units", units.linear), ("second", model.second)):
+    for stage, models in (("units", first.linear), ("second", model.second)):
         for number, each in enumerate(models):
             arrays[f"{stage}_weights_{number}"] = each.weights
             arrays[f"{stage}_intercept_{number}"] = each.intercept
@@ -597,15 +614,15 @@ def load(path: str | Path) -> SpanModel:
     vocabularies = None
     if "idf" in arrays:
         words = Vocabulary(names["words"], arrays["idf"], 2)
-        beside = Vocabulary(names["beside"], arrays["idf_beside"], 1)
-        vocabularies = words, beside
+        neighbour_words = Vocabulary(names["beside"], arrays["idf_beside"], 1)
+        vocabularies = Vocabularies(words, neighbour_words)
     third = {field.name: arrays[f"third_{field.name}"] for field in fields(Trees)}
-    unit_models = _linear_models(arrays, "units")
+    first_models = _linear_models(arrays, "units")
     return SpanModel(
         names["categories"],
         tuple(arrays["relaxed"].tolist()),
         tuple(tuple(line.split()) for line in names["parts"]),
-        UnitModel(vocabularies, unit_models, float(arrays["share"])),
+        SegmentModel(vocabularies, first_models, float(arrays["share"])),
         _linear_models(arrays, "second"),
         Trees(**third),
     )

@@ -13,20 +13,20 @@ from lextables.models.settings import StepSettings
 class LinearSettings(StepSettings):
     """The linear baseline.
 
-    Its first models score units (sentences or lines), the second ones candidate spans
-    of the most probable units.  The third stage, trees, has no settings here.  The
-    values in the papers' files were chosen by cross-validation over the training
+    Its first models score segments (sentences or lines), the second ones candidate
+    spans of the most probable segments.  The third stage, trees, has no settings here.
+    The values in the papers' files were chosen by cross-validation over the training
     contracts.  A higher L2 penalty, or a lower inverse one, gives smaller weights.
     """
 
     folds: int = Field(ge=2)
     """Parts of the contracts for out-of-fold predictions."""
     alpha: float
-    """L2 penalty of the unit models that read words (TF-IDF)."""
+    """L2 penalty of the segment models that read words (TF-IDF)."""
     epochs: PositiveInt
-    """Passes over the units when such a model is trained."""
+    """Passes over the segments when such a model is trained."""
     units: PositiveInt
-    """Most probable units of a contract from which a question takes candidates."""
+    """Most probable segments of a contract from which a question takes candidates."""
     penalty: float
     """Inverse L2 penalty (scikit-learn's C) of the candidate models."""
     near: float
@@ -36,11 +36,11 @@ class LinearSettings(StepSettings):
     n_best: PositiveInt
     """Spans of a question, at most."""
     dense: float = 1.0
-    """Inverse L2 penalty of the unit models that read vectors."""
+    """Inverse L2 penalty of the segment models that read vectors."""
     share: float = Field(default=0.5, ge=0, le=1)
     """Weight of the vector models' logits; those of the word models have 1 - share."""
     max_length: PositiveInt = 64
-    """Tokens of a unit that its vector is made of, at most."""
+    """Tokens of a segment that its vector is made of, at most."""
 
 
 class LinearRun(LinearSettings):
@@ -49,7 +49,7 @@ class LinearRun(LinearSettings):
     kind: Literal["linear"] = "linear"
     """Distinguishes the run from those of fine-tuned models."""
     features: Literal["words", "vectors", "both"]
-    """What units are scored by."""
+    """What segments are scored by."""
     relaxed: str | None
     """In categories whose name contains this text, a candidate that contains an answer
     is also correct; None: in no category.

@@ -9,8 +9,8 @@ from lextables.tasks.job import Job
 from lextables.tasks.spans import linear
 from lextables.tasks.spans.linear_settings import LinearRun
 from lextables.tasks.spans.schema import NBEST
+from lextables.tasks.spans.segment_vectors import read_vectors
 from lextables.tasks.spans.squad import contract_texts, read_questions
-from lextables.tasks.spans.units import read_vectors
 
 
 def run(job: Job) -> None:

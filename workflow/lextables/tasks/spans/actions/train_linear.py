@@ -10,8 +10,8 @@ from lextables.tasks.spans import linear
 from lextables.tasks.spans.linear_settings import LinearRun
 from lextables.tasks.spans.outputs import OUT_OF_FOLD
 from lextables.tasks.spans.schema import NBEST
+from lextables.tasks.spans.segment_vectors import read_vectors
 from lextables.tasks.spans.squad import training_texts
-from lextables.tasks.spans.units import read_vectors
 
 _log = logging.getLogger("lextables")
 
