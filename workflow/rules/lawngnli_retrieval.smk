@@ -58,6 +58,7 @@ rule lawngnli_retrieval:
         code=code("lawngnli_retrieval.py"),
         # The settings of the encoder, with the digest of weights that a path names.
         encoder=lambda wildcards: PROJECT.identified(LAWNGNLI_POOL_ENCODER),
+        paper_encoder=PROJECT.papers["lawngnli"].pool_encoders[0],
         seed=PROJECT.papers["lawngnli"].seed,
         # The folder of cached vectors.
         vectors=JOBS.vectors,

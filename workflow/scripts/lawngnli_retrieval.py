@@ -1,8 +1,9 @@
 """Write the retrieval data set and the training set for rerankers (Section 4.2).
 
 Rule `lawngnli_retrieval` (lawngnli_retrieval.smk).  ``opinions`` are those of all
-shards, and ``unfiltered`` the candidates before the difficulty filters.  The outputs of
-the training set begin with ``reranking_``.
+shards, and ``unfiltered`` the candidates before the difficulty filters.
+``paper_encoder`` is the name of the encoder that chose the paper's pools.  The outputs
+of the training set begin with ``reranking_``.
 """
 
 from dataclasses import asdict
@@ -10,6 +11,7 @@ from dataclasses import asdict
 from lextables.models import bi_encoder, device, own_settings
 from lextables.models.weights import weights_folder
 from lextables.papers.lawngnli.census import check_examples_left
+from lextables.papers.lawngnli.dataset.pool_sources import pool_sources
 from lextables.papers.lawngnli.dataset.retrieval import (
     DOCUMENTS,
     JUDGEMENTS,
@@ -41,21 +43,14 @@ with job(snakemake.log[0]) as log:
         bi_encoder.encode_documents, encoder, params.encoder, params.vectors
     )
     examples_census = read_json(inputs.census, Census)
-    # From a part of the collection the pools are not the paper's, even if the examples
-    # are.
-    incomplete = {
-        "comparable": False,
-        "variant": "incomplete collection",
-        "note": "pools of a part",
-    }
-    # Only the census of the released data set has this key: a built one is never
-    # comparable.
-    is_whole = examples_census.get("whole_collection", True)
-    sources = []
-    for source in examples_census["sources"]:
-        if source["comparable"] and not is_whole:
-            source = source | incomplete
-        sources.append(source)
+    sources = pool_sources(
+        examples_census["sources"],
+        # Only the census of the released data set has this key: a built one is never
+        # comparable.
+        whole=examples_census.get("whole_collection", True),
+        encoder=params.encoder["model"],
+        paper_encoder=params.paper_encoder,
+    )
     shared_census = {"encoder": params.encoder["model"], "sources": sources}
 
     # The retrieval data set.
