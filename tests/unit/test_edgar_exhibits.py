@@ -252,8 +252,19 @@ def test_html_is_converted_to_paragraphs(html, text):
             "<p>Fees</p><TABLE><CAPTION><S> <C>\nYear 1 $5</TABLE><p>Rest</p>",
             "Fees\n\nYear 1 $5\n\nRest",
         ),
-        # A tag without an end is ignored.
+        # A tag without an end is ignored, and only that one.
         ("<p>a <strike>b</p><p>c</p>", "a b\n\nc"),
+        (
+            "<p>a <s>b</s>c</p><TABLE><S> <C>\nd</TABLE><p><S class='x'>e</S>",
+            "a c\n\nd",
+        ),
+        ("<p>a <s>b</p><p>c <s>d</s><del>e</del></p>", "a b\n\nc"),
+        # What looks like a tag in a comment, a value or a script is none.
+        ("<!-- <s> --><p>a <s>b</s></p><!--> <p>c <s>d</s></p>", "a\n\nc"),
+        ("<p title='<s>'>a <s>b</s> <a title=it's>c</a> <s title='>'>d</s>", "a c"),
+        ("<script>if (a<s >b) </script><p>a <s>b</s>c</p>", "a c"),
+        ("<p>a <s>b<textarea></s></textarea>c</s> d <style></s></style>", "a d"),
+        ("<!-- </s> --><p>a <s>b</p><p>c</p>", "a b\n\nc"),
         # Hidden text.
         (
             "<p>a</p><div hidden>b</div><p HIDDEN=''>c</p><p style='visibility: hidden'>d</p>",

@@ -28,6 +28,7 @@ from lextables.corpora.edgar import (
     list_numbers,
     page_breaks,
     pages,
+    struck_tags,
 )
 from lextables.metrics.spans import paper_words
 from lextables.models import (
@@ -202,6 +203,12 @@ TEXTS = [
     ("exhibit: page number", page_breaks._MARKED_NUMBER.fullmatch, "", "-", "x"),
     ("exhibit: page number of", page_breaks._MARKED_NUMBER.fullmatch, "1", " ", "x"),
     ("exhibit: addresses", finds(html_text._ADDRESS), "", "<a.", ""),
+    ("exhibit: struck", struck_tags.without_unclosed, "", "<s>a", ""),
+    ("exhibit: struck, open tags", struck_tags.without_unclosed, "", "<s a=", ""),
+    ("exhibit: struck, quotes", struck_tags.without_unclosed, "", "<s a='\"", ">"),
+    ("exhibit: struck, comments", struck_tags.without_unclosed, "", "<!--", "x"),
+    ("exhibit: struck, scripts", struck_tags.without_unclosed, "", "<script>", "x"),
+    ("exhibit: struck, signs", struck_tags.without_unclosed, "", "</", "x"),
     ("exhibit: blanks in a style", html_text._style, "", " ", "x"),
     ("exhibit: fonts", finds(html_text._FONT), "", "font:", "x"),
     (

@@ -147,6 +147,11 @@ NOT_READ = "Not read from the HTML: "
             (f"{NOT_READ}hidden text (1).",),
         ),
         (
+            '<p>A<b style="display :\tnone">B</b><b hidden></b></p>',
+            "A",
+            (f"{NOT_READ}hidden text (1).",),
+        ),
+        (
             "<html><style>p { color: red }</style><style>li:before { content: counter(a) }</style>"
             '<link rel=stylesheet href="a.css"><link rel=icon href="a.ico"><ol><li>A</ol>',
             "1. A",
@@ -161,11 +166,34 @@ def test_html_is_read_as_a_browser_shows_it(tmp_path, raw, text, notes):
         assert (document.text, document.notes) == (f"{text}\n", notes)
 
 
-def test_struck_text_of_html_is_noted(tmp_path):
-    (tmp_path / "a.htm").write_text("<p>The fee is <del>100</del> <s>150</s> 200.</p>")
-    assert read_contract(tmp_path / "a.htm").notes == (
-        f"{NOT_READ}struck text, as it is not in force (2).",
-    )
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<p>The fee is <del>100</del> <s>150</s> 200.</p>", "The fee is 200.\n"),
+        (
+            "<!-- do not use <s> here --><p>The term is <s>two</s> <b>five</b> years.</p>"
+            "<p>Made <s>by the laws of Texas</s>.</p>",
+            "The term is five years.\n\nMade .\n",
+        ),
+        # A tag without an end strikes nothing, and neither does an empty element.
+        (
+            "<table><caption><s> <c>\nThe fee</table><p>is <s>100</s><s></s> the "
+            "<b style='text-decoration :LINE-THROUGH'>old</b> price.</p>",
+            "The fee\n\nis the price.\n",
+        ),
+    ],
+)
+def test_struck_text_of_html_is_left_out_and_noted(tmp_path, html, text):
+    (tmp_path / "a.htm").write_text(html)
+    contract = read_contract(tmp_path / "a.htm")
+    assert contract.text == text
+    assert contract.notes == (f"{NOT_READ}struck text, as it is not in force (2).",)
+
+
+def test_an_unclosed_tag_of_struck_text_is_not_noted(tmp_path):
+    (tmp_path / "a.htm").write_text("<p>The fee is <s>100 of the price.</p>")
+    contract = read_contract(tmp_path / "a.htm")
+    assert (contract.text, contract.notes) == ("The fee is 100 of the price.\n", ())
 
 
 @pytest.mark.parametrize(

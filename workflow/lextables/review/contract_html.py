@@ -34,10 +34,7 @@ _UNREAD = {
     "img[src], svg, canvas, object, embed, video": "pictures and objects",
     "iframe[src], frame[src]": "pages in frames",
     "input:not([type=hidden]), select, textarea": "form fields",
-    '[hidden], [style*="display:none" i], [style*="display: none" i], '
-    '[style*="visibility:hidden" i], [style*="visibility: hidden" i]': "hidden text",
     "link[rel=stylesheet i]": _STYLE_SHEETS,
-    's, strike, del, [style*="line-through" i]': "struck text, as it is not in force",
 }
 
 
@@ -63,9 +60,11 @@ def _read_exhibit(body: bytes) -> Contract:
         tree = LexborHTMLParser(body)
         unread: Counter[str] = Counter()
         for selector, name in _UNREAD.items():
-            unread[name] += len(tree.css(selector))
+            unread[name] = len(tree.css(selector))
         for sheet in tree.css("style"):
             unread[_STYLE_SHEETS] += bool(_RULE.search(sheet.text()))
+        unread["hidden text"] = text.hidden
+        unread["struck text, as it is not in force"] = text.struck
         listed = [f"{name} ({count})" for name, count in unread.items() if count]
         if listed:
             notes.append(f"Not read from the HTML: {', '.join(listed)}.")

@@ -6,10 +6,10 @@ Paragraphs are separated by a blank line.  A plain text keeps its lines as filed
 import codecs
 import html
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lextables.corpora.edgar.html_nesting import is_too_deep
-from lextables.corpora.edgar.html_text import html_text
+from lextables.corpora.edgar.html_text import HtmlText, html_text
 from lextables.corpora.edgar.page_breaks import joined_pages
 
 _BINARY = re.compile(
@@ -39,12 +39,15 @@ _ENTITY = re.compile(r"&(?:amp|lt|gt|quot|nbsp|#\d{1,6});", re.IGNORECASE)
 class Text:
     """A text in paragraphs, and its format as filed (``html`` or ``plain``).
 
-    ``fault`` says what is wrong with its encoding; empty if nothing is.
+    ``fault`` says what is wrong with its encoding; empty if nothing is.  ``hidden`` and
+    ``struck`` are numbers of elements whose text was left out.
     """
 
     text: str
     format: str
     fault: str
+    hidden: int
+    struck: int
 
 
 class NoText(Exception):
@@ -67,14 +70,14 @@ def contract_text(body: bytes) -> Text:
     if _HTML.search(decoded):
         if is_too_deep(decoded):
             raise NoText("nested", "the elements of the exhibit are nested too deeply")
-        text = _from_html(decoded)
+        content = _from_html(decoded)
         format_ = "html"
     else:
-        text = _from_plain(decoded)
+        content = HtmlText(_from_plain(decoded), hidden=0, struck=0)
         format_ = "plain"
-    if not text:
+    if not content.text:
         raise NoText("empty", "the exhibit has no text")
-    return Text(text, format_, fault)
+    return Text(content.text, format_, fault, content.hidden, content.struck)
 
 
 def _decoded(body: bytes) -> tuple[str, str]:
@@ -114,7 +117,8 @@ def _from_plain(text: str) -> str:
     return joined_pages(text, "\n")
 
 
-def _from_html(text: str) -> str:
+def _from_html(text: str) -> HtmlText:
     """The text of an HTML body, in paragraphs."""
     # <PAGE> is no HTML element; the parser would nest all following content in it.
-    return joined_pages(html_text(_PAGE.sub("<hr>", text.replace("\0", ""))), " ")
+    content = html_text(_PAGE.sub("<hr>", text.replace("\0", "")))
+    return replace(content, text=joined_pages(content.text, " "))

@@ -6,14 +6,13 @@ as the mark of a note, is separated from a figure.  Hidden and struck text is le
 """
 
 import re
-from collections import Counter
-from collections.abc import Set
 from dataclasses import dataclass
 from functools import lru_cache
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from lextables.corpora.edgar.list_numbers import LISTS, NumberedList
+from lextables.corpora.edgar.struck_tags import STRUCK, without_unclosed
 from lextables.sources.characters import with_symbols
 
 # An address in angle brackets, which an HTML parser takes for an element.
@@ -21,7 +20,6 @@ _ADDRESS = re.compile(
     r"<(\w[^\s<>=\"'/]{0,100}[.@][^\s<>=\"']{0,100}|(?:https?|ftp|mailto):[^\s<>\"']{1,300})>",
     re.IGNORECASE,
 )
-_STRUCK = ("strike", "s", "del")
 # Elements without text for a reader; `rp` and `datalist` are for old browsers.
 _DROPPED = set(
     """
@@ -40,7 +38,7 @@ _BLOCKS = set(
 _KEPT_SPACE = ("pre", "listing", "xmp")
 # These patterns are searched in the text of a style (`_Style.text`).
 _BREAK = re.compile(r"break-(before|after):(?:always|page)")
-_HIDDEN = re.compile(r"display:none|visibility:hidden|line-through")
+_HIDDEN = re.compile(r"display:none|visibility:hidden")
 _DISPLAY = re.compile(r"display:(inline|block|flex|grid|list-item|table)(?![\w-])")
 # The first font.  After sizes (`font`) only the last word of its name is read.
 _FONT = re.compile(r"(?<![\w-])font(?:-family:|:[^;,]{0,60} )[\"']?([\w ]+)")
@@ -55,20 +53,22 @@ _PARAGRAPH = 3
 _GAP = {0: "", _SPACE: " ", _LINE: "\n", _PARAGRAPH: "\n\n"}
 
 
-def html_text(page: str) -> str:
-    """The text of an HTML body; its page breaks are ``<hr>``."""
-    page = _ADDRESS.sub(r"&lt;\1&gt;", page)
+@dataclass(frozen=True, slots=True)
+class HtmlText:
+    """The text of an HTML body, and the number of elements whose text was left out."""
+
+    text: str
+    hidden: int
+    struck: int
+
+
+def html_text(page: str) -> HtmlText:
+    """Read an HTML body; its page breaks are ``<hr>``."""
+    page = without_unclosed(_ADDRESS.sub(r"&lt;\1&gt;", page))
     root = LexborHTMLParser(page).body
-    return "" if root is None else _Flow(_struck_tags(page)).text_of(root)
-
-
-def _struck_tags(text: str) -> set[str]:
-    """The tags of struck text (`_STRUCK`) that are closed each time they are opened.
-
-    An <S> that is not closed is a column of an SGML table; its text is not struck.
-    """
-    counts = Counter(re.findall(r"</?(?:strike|s|del)(?=[\s>])", text.lower()))
-    return {tag for tag in _STRUCK if counts[f"<{tag}"] == counts[f"</{tag}"]}
+    flow = _Flow()
+    text = "" if root is None else flow.text_of(root)
+    return HtmlText(text, flow.hidden, flow.struck)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,8 @@ class _Style:
     """
 
     text: str
-    is_hidden: bool  # or struck
+    is_hidden: bool
+    is_struck: bool
     is_block: bool | None  # None if the tag decides
     is_raised: bool
     font: str
@@ -95,6 +96,7 @@ def _style(attribute: str) -> _Style:
     return _Style(
         text=text,
         is_hidden=_HIDDEN.search(text) is not None,
+        is_struck="line-through" in text,
         is_block=display[1] != "inline" if display else None,
         is_raised=_RAISED.search(text) is not None,
         font=font[1] if font else "",
@@ -123,14 +125,19 @@ class _Element:
         return self.tag == "sup" or self.style.is_raised
 
 
+def _has_text(node: LexborNode) -> bool:
+    """Whether an element contains more than white space."""
+    return bool(node.text(strip=True))
+
+
 class _Flow:
     """Walks a tree and writes its text: words, and between them the widest of the gaps
     that elements request.
     """
 
-    def __init__(self, struck: Set[str]) -> None:
-        """``struck`` are the tags whose text is left out because it is struck."""
-        self.dropped = _DROPPED | struck
+    def __init__(self) -> None:
+        self.hidden = 0  # elements with text that were left out because they are hidden
+        self.struck = 0  # the same of struck elements
         self.out: list[str] = []  # pieces of the text
         self.gap = 0  # the widest gap requested since the last words, a key of `_GAP`
         self.open: list[_Element] = []
@@ -167,11 +174,15 @@ class _Flow:
     def _shown(self, node: LexborNode) -> _Element | None:
         """Return the element of a node; None if it is not shown."""
         tag = node.tag or ""
-        if tag in self.dropped:
+        if tag in _DROPPED:
             return None
         attributes = node.attributes
         style = _style(attributes.get("style") or "")
         if "hidden" in attributes or style.is_hidden:
+            self.hidden += _has_text(node)
+            return None
+        if tag in STRUCK or style.is_struck:
+            self.struck += _has_text(node)
             return None
         outer = self.open[-1].font if self.open else ""
         return _Element(node, tag, style, style.font or attributes.get("face") or outer)
