@@ -349,6 +349,48 @@ def test_filings_of_the_chosen_forms_are_returned_once_and_in_order():
     assert faults == {}
 
 
+EIGHT = row(7, "ACME CORP", "8-K", "2020-01-02", "0000000007-20-000001")
+ANNUAL = row(7, "ACME CORP", "10-K", "2020-01-03", "0000000007-20-000002")
+
+
+@pytest.mark.parametrize("form", ["10K", "10-k", "10\u2011K", " 10 \u2212 K"])
+def test_a_form_that_the_index_spells_otherwise_raises(form):
+    with pytest.raises(BadInput) as error:
+        read_index(index_page([EIGHT, ANNUAL]), (form, "8-K"))
+    assert str(error.value) == (
+        f"edgar_forms: no filing has the form {form!r}, but some have '10-K'; "
+        f"write '10-K', or both if other quarters have {form!r}."
+    )
+
+
+def test_a_form_that_no_filing_has_is_counted():
+    # 10-K is configured too, and 10-KT and 10-K/A are other forms.
+    forms = ("10K", "10-K", "10-KT", "10-K/A")
+    found, faults = read_index(index_page([EIGHT, ANNUAL]), forms)
+    assert [filing.form for filing in found] == ["10-K"]
+    sentences = faults.pop("form")["sentences"]
+    assert not faults
+    assert sentences == [
+        f"master.idx: no filing has the form {form!r}."
+        for form in ("10-K/A", "10-KT", "10K")
+    ]
+
+
+def test_an_exhibit_type_that_no_contract_has_is_counted(tmp_path):
+    accession = "0000000007-20-000001"
+    page = submission(accession, document("EX-10.1", 2, "A LEASE"))
+    with serving(quarter_of((accession, "8-K", "2020-01-02", page)), 1000) as server:
+        report = collect(
+            QUARTER,
+            client(server, tmp_path),
+            tmp_path / "q.parquet",
+            exhibits=["EX-010", "EX-10"],
+        )
+    assert report["faults"]["exhibit type"]["sentences"] == [
+        f"{server.base}{QUARTER.path}: no contract has the type EX-010."
+    ]
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -210,10 +210,12 @@ def filings(
     """Return the filings of ``forms`` in an index, each once, by date and accession
     number.
 
-    A line that does not parse is counted as ``index line``.  Raises
-    `BadInput` if ``lines`` have no index header.
+    A line that does not parse is counted as ``index line``, and one of ``forms`` that
+    no filing has as ``form``.  Raises `BadInput` if ``lines`` have no index header, and
+    for a form that the index spells otherwise.
     """
     by_accession: dict[str, Filing] = {}
+    filed_forms = set()
     started = False
     for row, raw in enumerate(lines, 1):
         line = decoded(raw).strip()
@@ -224,13 +226,35 @@ def filings(
         if filing is None:
             what = f"the line does not parse ({line[:80]!r})"
             faults.add("index line", f"{where}, row {row}", what)
-        elif filing.form in forms:
+            continue
+        filed_forms.add(filing.form)
+        if filing.form in forms:
             other = by_accession.get(filing.accession, filing)
             by_accession[filing.accession] = _merged(other, filing)
     if not started:
         what = "the page is not an index of EDGAR"
         raise BadInput(what, where=where, do=OTHER_PAGE)
+    for form in sorted(set(forms) - filed_forms):
+        _check_spelling(form, filed_forms.difference(forms))
+        faults.add("form", where, f"no filing has the form {form!r}")
     return sorted(by_accession.values())
+
+
+def _check_spelling(form: str, others: Collection[str]) -> None:
+    """Raise `BadInput` if one of the ``others`` is a form but for case, dashes and
+    spaces.
+    """
+    for other in sorted(others):
+        if _without_dashes(other) == _without_dashes(form):
+            # Some forms have had two names: 10-KSB and 10KSB.
+            do = f"write {other!r}, or both if other quarters have {form!r}"
+            what = f"no filing has the form {form!r}, but some have {other!r}"
+            raise BadInput(what, where="edgar_forms", do=do)
+
+
+def _without_dashes(form: str) -> str:
+    """Return a form's letters, digits and slashes in lower case."""
+    return "".join(sign for sign in form.lower() if sign.isalnum() or sign == "/")
 
 
 def _check_days(chosen: Sequence[Filing], quarter: Quarter, where: str) -> None:
@@ -276,8 +300,9 @@ def collect(
     Takes the exhibits of the types ``exhibits`` from the filings of ``forms``, which
     must match completely: "8-K" is not "8-K/A".  Memory: one filing and one row group.
     The same pages give the same bytes.  Cached pages are not fetched again, so an
-    interrupted run continues.  Raises `BadInput` if the quarter has no index or EDGAR
-    keeps refusing; other faults are counted and skipped.
+    interrupted run continues.  Raises `BadInput` if the quarter has no index, if EDGAR
+    keeps refusing, or if the index spells one of ``forms`` otherwise; other faults are
+    counted and skipped, and so are forms and types that no filing has.
     """
     faults = Faults()
     address = pages.address(quarter.path)
@@ -291,15 +316,20 @@ def collect(
     _check_days(chosen, quarter, address)
     _announce(quarter, chosen, pages)
     characters = 0
+    types: set[str] = set()
 
     def counted() -> Iterator[Row]:
-        """Yield the rows, and count the characters of their texts."""
+        """Yield the rows; count the characters of their texts, and note their types."""
         nonlocal characters
         for row in contracts(_progress(chosen, quarter), pages, exhibits, faults):
             characters += len(row["text"])
+            types.add(row["exhibit"])
             yield row
 
     written = dataset.write(TABLE, counted(), path)
+    for family in sorted(exhibits):
+        if not any(map(in_families([family]), types)):
+            faults.add("exhibit type", address, f"no contract has the type {family}")
     return {
         "quarter": str(quarter),
         "index": {"address": address, "sha256": digest.hexdigest()},
