@@ -10,7 +10,7 @@ from helpers.answer_rows import QUESTIONS as POLICY_QUESTIONS
 from helpers.answer_rows import rows as policy_rows
 from helpers.answer_rows import written as write_policies
 from lextables.tasks.answers import submitted as answers
-from lextables.tasks.answers.collection import ANSWERED_FROM
+from lextables.tasks.answers.jobs import CHECKED_WITH
 from lextables.tasks.classification import submitted as classification
 from lextables.tasks.retrieval import submitted as retrieval
 from lextables.tasks.spans import submitted as spans
@@ -152,7 +152,7 @@ def reader(folder, policies):
         "classification": (classification, paths("examples", "heads"), CLASSES),
         "answers": (
             answers,
-            [answer_files[name] for name in ANSWERED_FROM],
+            [answer_files[name] for name in CHECKED_WITH],
             {"task": "answers", "names": NAMES},
         ),
     }

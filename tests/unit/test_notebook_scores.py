@@ -69,7 +69,7 @@ TASKS = {
         "spans", "nbest", ("contracts", "questions"), ("questions", "answers")
     ),
     "maud": TaskFiles("classification", "jsonl", MAUD, MAUD),
-    "privacy": TaskFiles("answers", "jsonl", PRIVACY, PRIVACY),
+    "privacy": TaskFiles("answers", "jsonl", (*PRIVACY, "sites"), PRIVACY),
 }
 
 

@@ -204,7 +204,12 @@ REFUSED = {
             ": no prediction for 3 of the 5 answered pairs, the first 'ASKED",
         ),
         (
-            lines("elsewhere.org"),
+            lines() + "\n" + lines("elsewhere.org"),
+            ", line 4: the data set has no document 'elsewhere.org'; correct its id.",
+        ),
+        (lines("D00"), ", line 1: the data set has no document 'D00'; correct its id."),
+        (
+            lines("d01", KEPT=None, ASKED=None),
             ": no document of the data set is answered; correct the",
         ),
     ],

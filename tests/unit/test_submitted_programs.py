@@ -278,7 +278,13 @@ ADVICE = [
         TREC + "cap Q0 d1 2 8 x",
         TREC + "cap Q0 d1 2 -8 x",
     ),
-    ("answers", "jsonl", "correct the ids", lines("elsewhere.org"), lines()),
+    (
+        "answers",
+        "jsonl",
+        "correct the ids",
+        lines("d01", KEPT=None, ASKED=None),
+        lines(),
+    ),
     (
         "answers",
         "jsonl",

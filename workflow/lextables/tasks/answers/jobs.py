@@ -15,6 +15,8 @@ MODULES = "answers.actions"
 MARK = "mark"  # the experiment of marked paragraphs
 VECTORS = "vectors"  # the kind of models of an encoder's vectors
 WITHOUT_WORDS = ("prior", "random")  # kinds of models that answer without a text
+# The tables that submitted predictions are checked against.
+CHECKED_WITH = (*ANSWERED_FROM, "documents")
 # Predictions without and with a model on this machine.
 PREDICTING = Action(
     f"{MODULES}.predict",
@@ -45,7 +47,7 @@ class AnswerJobs(TaskJobs):
             PREDICTING_WITH_MODEL, asks=True, mem_mb=LEAST_MB, minutes=1440
         ),
         "submitted": Action(
-            "answers.submitted", tables=ANSWERED_FROM, fields=("task", "test", "names")
+            "answers.submitted", tables=CHECKED_WITH, fields=("task", "test", "names")
         ),
         "score": Action(
             f"{MODULES}.score",

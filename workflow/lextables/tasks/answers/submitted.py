@@ -6,6 +6,7 @@ An option is named by its text, or by its index among the question's options, fr
 from collections.abc import Sequence
 from pathlib import Path
 
+from lextables.pipeline.dataset import read
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
 from lextables.tasks.answers.collection import PREDICTIONS, load, prediction_rows
@@ -21,7 +22,6 @@ from lextables.tasks.submitted import (
     SubmittedRow,
     check_complete,
     identified,
-    known,
     read_rows,
     store,
 )
@@ -45,19 +45,21 @@ def predictions(
 ) -> Submitted:
     """Return submitted answers as rows of `PREDICTIONS`.
 
-    ``data`` are questions, responses and paragraphs.  A row whose document nobody
-    answered the question about, or that does not exist, is skipped and counted.  Raises
-    `BadInput`, naming the line, for an unknown question or option, a repeated option,
-    and an invalid distribution.  Also raises it if one of the
-    `required.required_pairs` has no prediction.
+    ``data`` are questions, responses, paragraphs and documents.  A row whose document
+    nobody answered the question about is skipped and counted.  Raises `BadInput`,
+    naming the line, for an unknown document, question or option, a repeated option, and
+    an invalid distribution.  Also raises it if one of the `required.required_pairs` has
+    no prediction.
     """
-    collection = load(data, task["names"])
+    *answered_from, documents_table = data
+    collection = load(answered_from, task["names"])
+    id_column = task["names"]["document"]
+    documents = {row[id_column] for row in read(documents_table, [id_column])}
     answers: dict[tuple[str, str], Distribution] = {}
     skipped = set()
     for place, row in read_rows(FORMS[form](file), AnswerRow):
-        # `identified` raises `BadInput` for an unknown id, `known` does not.
         name = identified(row.question_id, collection.questions, "question", place)
-        document = known(row.document_id, collection.shares[name])
+        document = identified(row.document_id, documents, "document", place)
         # Pairs without an answer are skipped: a submission may cover all documents.
         if document not in collection.shares[name]:
             skipped.add((document, name))
@@ -69,9 +71,9 @@ def predictions(
     if not answers:
         what = "no document of the data set is answered"
         raise BadInput(what, where=file.name, do="correct the ids")
-    documents = {document for _, document in answers}
+    predicted = {document for _, document in answers}
     answered_pairs = [
-        (name, each) for each, name in required_pairs(collection, documents)
+        (name, each) for each, name in required_pairs(collection, predicted)
     ]
     check_complete(answered_pairs, answers, "answered pairs", file.name)
     rows = {}
