@@ -64,7 +64,7 @@ def test_another_model_that_answers_is_recorded(answered, note, model, tmp_path)
     for _ in range(2):  # the second time with the cached answer
         with recorded(tmp_path / "run.json", {}):
             assert texts(served) == ["B"]
-        assert read_json(tmp_path / "run.json").get("notes", []) == note
+        assert read_json(tmp_path / "run.json").get("deviations", []) == note
     assert len(server.asked) == 1
 
 
@@ -131,7 +131,9 @@ def test_a_refused_parameter_is_left_out_or_renamed_and_recorded(
             16,
             16,
         ]
-    (found,) = read_json(tmp_path / "run.json")["notes"]
+    # Sampling in another way is no note, but a deviation from the settings.
+    key = "deviations" if refused == "temperature" else "notes"
+    (found,) = read_json(tmp_path / "run.json")[key]
     assert note in found
     # A rerun with cached answers has the same record.
     again, server = model(always(500, {}))
@@ -139,7 +141,7 @@ def test_a_refused_parameter_is_left_out_or_renamed_and_recorded(
     with recorded(tmp_path / "again.json", {}):
         assert texts(again, REQUEST) == ["B"]
     assert server.asked == []
-    assert read_json(tmp_path / "again.json")["notes"] == [found]
+    assert read_json(tmp_path / "again.json")[key] == [found]
 
 
 def test_several_parameters_are_refused_one_after_the_other(model, tmp_path):
@@ -158,7 +160,8 @@ def test_several_parameters_are_refused_one_after_the_other(model, tmp_path):
     with recorded(tmp_path / "run.json", {}):
         assert texts(served) == ["B"]
     assert len(server.asked) == 4 and bodies(server)[-1].keys() == allowed
-    assert len(read_json(tmp_path / "run.json")["notes"]) == 3
+    record = read_json(tmp_path / "run.json")
+    assert (len(record["notes"]), len(record["deviations"])) == (2, 1)
 
 
 @pytest.mark.parametrize(

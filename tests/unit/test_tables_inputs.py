@@ -9,7 +9,7 @@ import pytest
 from lextables.metrics import HIGH, LOW
 from lextables.pipeline.dataset import write
 from lextables.pipeline.run import SCORES
-from lextables.tables.cells import Cell
+from lextables.tables.cells import Cell, build
 from lextables.tables.inputs import (
     Inputs,
     comparable,
@@ -18,6 +18,7 @@ from lextables.tables.inputs import (
     training,
     with_notes,
 )
+from lextables.tables.published import PublishedCell
 
 SOURCE = {
     "source": "snli",
@@ -89,7 +90,7 @@ def test_counts_are_written_in_words():
     ) == ("asked in 2 requests, 0 unparseable")
 
 
-def test_the_first_score_of_a_language_model_has_the_counts_as_reason(root):
+def test_each_score_of_a_language_model_has_the_counts_as_reason(root):
     cells = [
         Cell("LLM", "NDCG", 0.5, runs=(ASKED,), reason="strict"),
         Cell("LLM", "precision", 0.4, runs=(ASKED,)),
@@ -99,7 +100,36 @@ def test_the_first_score_of_a_language_model_has_the_counts_as_reason(root):
         Cell("none", "NDCG", None, reason="not here"),
     ]
     found = [cell.reason for cell in with_notes(cells, root)]
-    assert found == [f"strict; {WORDS}", "", "", "", "", "not here"]
+    assert found == [f"strict; {WORDS}", WORDS, WORDS, "", "", "not here"]
+
+
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        ({"deviations": ["another model answered"]}, "another model answered"),
+        (
+            {"asked": {"requests": 5, "not_asked": 3}},
+            "asked in 5 requests, 3 questions not asked",
+        ),
+    ],
+)
+def test_a_run_that_deviates_from_the_settings_gets_no_verdict(root, record, reason):
+    """Not even if its value is the published one, or with a run that does not."""
+    (root / ASKED / "run.json").write_text(json.dumps(record))
+    cells = [
+        Cell("LLM", "NDCG", 0.5, runs=(ASKED,)),
+        Cell("both", "NDCG", 0.5, runs=(READ, ASKED)),
+        Cell("BM25", "NDCG", 0.5, runs=(READ,)),
+    ]
+    printed = []
+    for cell in cells:
+        printed.append(PublishedCell("t", cell.row, cell.column, "0.5", 1, ""))
+    lines = build(printed, with_notes(cells, root), True)
+    assert [(line.reproduced, line.verdict, line.reason) for line in lines] == [
+        ("0.5", "", reason),
+        ("0.5", "", reason),
+        ("0.5", "match", ""),
+    ]
 
 
 def test_the_training_record_of_a_run_is_that_of_its_weights():
@@ -112,7 +142,7 @@ def test_the_training_record_of_a_run_is_that_of_its_weights():
     assert training({"device": "a CPU", "trained": [trained, {}]}) == trained
 
 
-def test_a_note_on_an_own_setting_is_a_reason_of_the_first_cell(tmp_path):
+def test_a_note_on_an_own_setting_is_a_reason_of_each_cell(tmp_path):
     runs = tuple(f"runs/p/retrieve-tuned/mine/short/seed{seed}" for seed in (0, 1))
     for run in runs:
         (tmp_path / run).mkdir(parents=True)
@@ -123,9 +153,8 @@ def test_a_note_on_an_own_setting_is_a_reason_of_the_first_cell(tmp_path):
         Cell("Mine", name, 0.5, runs=runs, reason="here") for name in ("NDCG", "MRR")
     ]
     assert [cell.reason for cell in with_notes(cells, tmp_path)] == [
-        "here; cut at 64 tokens",
-        "here",
-    ]
+        "here; cut at 64 tokens"
+    ] * 2
 
 
 def test_a_score_is_the_mean_over_seeds_with_the_mean_ends_of_its_interval(tmp_path):

@@ -21,6 +21,8 @@ _OPTIONAL: Mapping[str, str | None] = {
     "top_p": None,
     "min_p": None,
 }
+# Without these a server samples in another way.
+SAMPLING_PARTS = frozenset(("temperature", "top_p", "min_p"))
 _SYSTEM = "system"  # the role, and the name of this part of a request
 # Reasons of servers that refuse a text of this role.
 _NO_SYSTEM = re.compile(

@@ -25,6 +25,7 @@ from tqdm import tqdm
 
 from lextables.models import spending
 from lextables.models.accepted_requests import (
+    SAMPLING_PARTS,
     error_status,
     in_words,
     is_too_long,
@@ -46,7 +47,7 @@ from lextables.models.spending import (
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
 from lextables.pipeline.redaction import SHORTEST
-from lextables.pipeline.run import note_once
+from lextables.pipeline.run import note_deviation, note_once
 
 KEY = "OPENAI_API_KEY"  # environment variable
 ATTEMPTS = 8  # of a call, with the first
@@ -319,9 +320,10 @@ class Api:
                 pool.shutdown(cancel_futures=True)
                 raise
         for part in sorted(self._changes):
-            note_once(in_words(part))
+            note = note_deviation if part in SAMPLING_PARTS else note_once
+            note(in_words(part))
         for name in sorted(self._others):
-            note_once(f"the server says that the model {name:.80} answered")
+            note_deviation(f"the server says that the model {name:.80} answered")
         return [future.result() for future in futures]
 
     def expect(self, requests: int, characters: int) -> None:

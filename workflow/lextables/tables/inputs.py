@@ -199,25 +199,27 @@ def training(run: Record) -> Record:
 
 
 def with_notes(cells: Iterable[Cell], root: Path) -> Iterator[Cell]:
-    """Yield the cells; the first one with a value of the same runs also has the notes
-    in their records as a reason.
+    """Yield the cells; those with a value also have the notes in the records of their
+    runs as a reason.
 
-    These are the counts of a language model's requests, and an own setting of a model
-    that could not hold.  Nothing is added unless every one of the runs has notes.
-    ``root`` is the folder that the folders of runs lie in.
+    These are the counts of a language model's requests, and settings that could not
+    hold.  A cell with a run that `deviates` gets no verdict.  Otherwise nothing is
+    added unless every one of the runs has notes.  ``root`` is the folder that the
+    folders of runs lie in.
     """
-    notes: dict[str, list[str]] = {}
-    done: set[tuple[str, ...]] = set()
+    records: dict[str, Record] = {}
     for cell in cells:
-        if cell.value is None or cell.runs in done:
+        if cell.value is None:
             yield cell
             continue
         for folder in cell.runs:
-            if folder not in notes:
-                notes[folder] = notes_of(record(root, folder))
-        clauses = [notes[folder] for folder in cell.runs]
-        if all(clauses):
-            done.add(cell.runs)
+            if folder not in records:
+                records[folder] = record(root, folder)
+        runs = [records[folder] for folder in cell.runs]
+        clauses = [notes_of(run) for run in runs]
+        if any(map(deviates, runs)):
+            cell = replace(cell, judged=False)
+        if not cell.judged or all(clauses):
             cell = _with_reasons(cell, itertools.chain(*clauses))
         yield cell
 
@@ -229,10 +231,18 @@ def _with_reasons(cell: Cell, clauses: Iterable[str]) -> Cell:
 
 def notes_of(run: Record) -> list[str]:
     """Return the notes in the record of a run, as clauses."""
-    notes = list(run.get("notes", ()))
+    notes = [*run.get("deviations", ()), *run.get("notes", ())]
     if run.get("asked"):
         notes.append(in_words(run["asked"]))
     return notes
+
+
+def deviates(run: Record) -> bool:
+    """Return whether a run had other settings than planned (`run.note_deviation`), or
+    did not ask all questions.
+    """
+    asked = run.get("asked") or {}
+    return bool(run.get("deviations") or asked.get("not_asked"))
 
 
 def explained(cells: Iterable[Cell], inputs: Inputs) -> Iterator[Cell]:
