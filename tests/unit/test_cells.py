@@ -255,6 +255,14 @@ def test_a_published_value_lists_the_baselines_that_reach_it(
     assert first_line(at, cell, *baselines, comparable=False).baselines == ""
 
 
+@pytest.mark.parametrize("of_table", [True, False])
+def test_a_baseline_on_other_data_marks_no_published_value(of_table):
+    cell = computed(value=16.84, measure="Overall", comparable=True)
+    other = replace(baseline(90.0), comparable=False if of_table else None)
+    line = first_line(printed("16.8%", 1), cell, other, comparable=of_table)
+    assert (line.verdict, line.baselines) == ("match", "")
+
+
 # Lines
 
 

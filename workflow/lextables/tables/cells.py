@@ -163,16 +163,17 @@ def build(
     decimals = _decimals_of_columns(published)
     following, additional = _additional_cells(published, computed)
     numbers = _published_numbers(published, computed)
+    baselines = []
+    for cell in computed.values():
+        if cell.baseline and _is_comparable(cell, comparable):
+            baselines.append(cell)
     lines = []
     for printed in published:
         cell = _computed_cell(printed, computed)
-        is_comparable = comparable
-        if cell.comparable is not None:
-            is_comparable = cell.comparable
-        if is_comparable:
+        if _is_comparable(cell, comparable):
             same_measure = numbers[_compared_by(cell)]
             line = _compared_line(printed, cell, same_measure, why_off)
-            reached = _reached(printed, cell, computed.values())
+            reached = _reached(printed, cell, baselines)
             lines.append(replace(line, baselines=reached))
         else:
             lines.append(_line_of_other_data(printed, cell))
@@ -181,6 +182,11 @@ def build(
     for extra in additional:
         lines.append(_additional_line(extra, decimals))
     return lines
+
+
+def _is_comparable(cell: Cell, comparable: bool) -> bool:
+    """Whether a cell is from the paper's data; ``comparable`` is that of the table."""
+    return comparable if cell.comparable is None else cell.comparable
 
 
 def _decimals_of_columns(published: Iterable[PublishedCell]) -> dict[str, int]:
@@ -474,9 +480,9 @@ def _too_wide(number: float, low: float, high: float, numbers: Iterable[float]) 
     return ""
 
 
-def _reached(printed: PublishedCell, cell: Cell, cells: Iterable[Cell]) -> str:
-    """The baselines that score at least as well as a published value, at the published
-    precision.
+def _reached(printed: PublishedCell, cell: Cell, baselines: Iterable[Cell]) -> str:
+    """Those of the ``baselines`` that score at least as well as a published value, at
+    the published precision.
 
     They are of the same measure.  `NOTHING` is one of them if the value is 0 and higher
     values are better.
@@ -487,9 +493,9 @@ def _reached(printed: PublishedCell, cell: Cell, cells: Iterable[Cell]) -> str:
         return ""
     lower = cell.score is not None and cell.score.lower
     names: dict[str, None] = {}
-    for baseline in cells:
+    for baseline in baselines:
         name = baseline.baseline
-        if not name or name == cell.baseline or baseline.measure != cell.measure:
+        if name == cell.baseline or baseline.measure != cell.measure:
             continue
         if is_number(baseline.value):
             score = rounded(baseline.value, decimals)
