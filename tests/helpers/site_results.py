@@ -238,7 +238,7 @@ def material(root: Path, config: dict | None = None, **more) -> site.Material:
         leaderboard.RankedRow(
             f"best {EVIL}", "55.0", "50", "60", "54 to 56", "1, 2", RUN
         ),
-        leaderboard.RankedRow("untested", "54.5", run="runs/m"),
+        leaderboard.RankedRow("untested", "54.5", run="runs/m", note=f"seen {EVIL}"),
         leaderboard.RankedRow("theirs", "54.0"),
     )
     finding = headlines.Finding(

@@ -70,6 +70,7 @@ def line(
         "",
         "",
         runs,
+        system=row,
     )
 
 
@@ -153,6 +154,24 @@ def test_a_benchmark_lists_rows_that_ran_by_score_then_published_rows():
     ]
     assert one.rows[0].seeds == "75.00 to 77.00"
     assert [row.system for row in two.rows] == ["Prior", "MiniLM", "GPT-4"]
+
+
+def test_rows_that_are_not_compared_are_left_out_with_and_without_tests():
+    lenient = replace(line("Lenient", "NDCG", "99.0", "lenient"), system="")
+    for lines, pairs in ((NDCG.lines, NDCG.pairs), (NDCG.lines[:2], [])):
+        shown = exhibit([lenient, *lines], pairs, column="NDCG")
+        (found,) = benchmarks([Part("one", [shown])])
+        assert found.rows[0].system == "BERT"
+        assert "Lenient" not in [row.system for row in found.rows]
+
+
+def test_a_row_that_ran_has_the_note_of_its_score():
+    seen = "its model was trained on one, which contains this test split"
+    lines = [replace(each, reason=seen) for each in NDCG.lines]
+    (found,) = benchmarks([Part("one", [exhibit(lines, NDCG.pairs, column="NDCG")])])
+    assert [row.note for row in found.rows] == [seen, seen, seen, ""]
+    (page,) = pages([Part("one", [exhibit(lines, NDCG.pairs, column="NDCG")])], {})
+    assert page.content.benchmarks[0].rows[0].note == seen
 
 
 def changed(first=0.6, second=0.001, third=0.002, **fields):

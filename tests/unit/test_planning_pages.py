@@ -119,6 +119,18 @@ def test_runs_have_the_training_data_of_their_models_and_baselines_are_known(pla
     assert any(report.trained_on.values())
 
 
+@pytest.mark.parametrize("field", ["lenient", "seen"])
+def test_lenient_rows_and_those_that_saw_test_texts_are_no_own_rows(field, planned):
+    project = planned("acord")
+    folders = Report(project, Tables(project)).own_rows
+    rows = [row for rows in project.plans["acord"].rows.values() for row in rows]
+    for row in rows:
+        if folders[0] in run_folders([row]):
+            row[field] = "cuad, which contains this test split"
+    report = Report(project, Tables(project))
+    assert {*folders} - {*report.own_rows} >= {folders[0]}
+
+
 def test_reasons_have_the_first_requirement_with_which_their_rows_are_planned(planned):
     project = planned("acord", data="release", models="available")
     report = Report(project, Tables(project))

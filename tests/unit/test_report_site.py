@@ -284,6 +284,31 @@ def test_a_table_has_the_pairs_files_and_sources_of_its_data_set(results):
     assert [exhibit.name for exhibit in part.exhibits] == ["figure2", "table3"]
 
 
+@pytest.mark.parametrize("of_part", [True, False])
+def test_the_page_of_a_table_has_the_note_on_its_own_data(results, of_part):
+    """The table is of another data set than the paper's own."""
+    found = material(results)
+    (part,) = found.parts
+    other = {"variant": "partial", "comparable": False}
+    (table, *_) = part.exhibits
+    if of_part:
+        part = replace(part, census=part.census | {"sources": [other]})
+    else:
+        table = replace(table, sources=[other])
+    page = tables.page(replace(part, exhibits=[table]), table, {}, found.config, "")
+    note = "" if of_part else "partial data: not comparable with the paper"
+    assert page.content.data_note == note
+
+
+def test_parts_of_a_run_have_only_the_tables_that_it_makes(results):
+    (part,) = material(results).parts
+    files = [results / "tables/acord/table3.csv", results / "tables/acord/table3.md"]
+    (shown,) = material_of.parts_of_run([part], results, map(str, files))
+    assert [exhibit.name for exhibit in shown.exhibits] == ["table3"]
+    earlier = replace(part, name="earlier", exhibits=part.exhibits[1:])
+    assert material_of.parts_of_run([earlier], results, map(str, files)) == []
+
+
 def test_the_report_of_a_sample_shows_the_tables_that_exist(results):
     (results / "tables/acord/table_c1.csv").unlink()
     part = material_of.read_part("acord", results / "acord.yaml", results)

@@ -14,7 +14,7 @@ from lextables.registry.paper import Headline, TableEntry
 from lextables.report import site, summary
 from lextables.report.headlines import findings
 from lextables.report.results import Exhibit, Part, RunRecord
-from lextables.tables.cells import Cell, build
+from lextables.tables.cells import Cell, Score, build
 from lextables.tables.published import NOT_PUBLISHED, PublishedCell, first_kinds, load
 
 ABSENT = "no_such/weights is not available here"
@@ -68,6 +68,9 @@ def exhibit(
             mean = sum(computed) / len(computed)
             runs = tuple(run.replace("0", str(seed)) for seed in range(3))
             cell = Cell(row, column, mean, seeds=computed, runs=runs)
+        if headline:
+            score = Score(column, row, column, lower=headline.lower)
+            cell = replace(cell, score=score)
         cells.append(cell)
     comparable = sources[0]["comparable"]
     why = lambda row, column: "the release has two questions more"  # noqa: E731
@@ -135,6 +138,31 @@ def test_reasons_beyond_the_limit_are_combined():
     found = [row for row in rows(page) if row[0] == "not run"]
     assert len(found) == summary.REASONS + 1
     assert found[-1] == ["not run", "scores", "4", "", "4 other reasons"]
+
+
+def test_a_table_in_full_has_its_notes_and_the_note_on_its_data():
+    shown = exhibit("table1", SYSTEMS, sources=(OTHER,), in_full=True)
+    entry = shown.entry.model_copy(update={"notes": ("Ten questions.",)})
+    page = summary.page(material([replace(shown, entry=entry)]))
+    table = page.partition("## Table 1.")[2]
+    assert "4. other data: not comparable with the paper." in table
+    assert "\n- Ten questions.\n" in table
+
+
+def test_the_leaderboard_has_the_note_of_a_score():
+    shown = exhibit("table1", SYSTEMS, F1)
+    lines = []
+    for line in shown.lines:
+        seen = "trained on test texts" if line.row == "Words" else ""
+        lines.append(replace(line, reason=seen))
+    page = summary.page(material([replace(shown, lines=lines)]))
+    board = page.partition("## Leaderboard")[2]
+    heads, _, *shown_rows = rows(board)
+    notes = {row[1]: row[-1] for row in shown_rows}
+    assert heads[-1] == "note"
+    assert (notes["Words"], notes["Theirs"]) == ("trained on test texts", "")
+    page = summary.page(material([shown]))
+    assert rows(page.partition("## Leaderboard")[2])[0][-1] == "groups"
 
 
 KINDS_SHOWN = [

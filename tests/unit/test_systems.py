@@ -95,9 +95,10 @@ def test_the_cell_of_a_trained_baseline_has_the_values_of_all_seeds(inputs):
     )
     assert cell.seeds == pytest.approx((0.65, 0.85))
     assert (cell.averages, cell.baseline, cell.score) == (3, "Better", None)
-    assert not score_cell(
-        inputs, row | {"lenient": True}, "B", "F1", Score("F1", "B", "F1")
-    ).baseline
+    score = Score("F1", "B", "F1")
+    lenient = score_cell(inputs, row | {"lenient": True}, "B", "F1", score)
+    assert (lenient.baseline, lenient.score) == ("", None)
+    assert score_cell(inputs, row, "B", "F1", score).score == score
 
 
 def test_a_strict_score_is_shown_only_if_it_is_stored_and_differs(inputs):

@@ -2,7 +2,7 @@
 # server and no network.
 #
 #   in    the tables and figures, the data sets' census, the record of every run, the effective config;
-#         and files of earlier runs in {RESULTS}, which are shown but not rebuilt
+#         and files of earlier runs in {RESULTS}, which the site shows but does not rebuild
 #   out   {RESULTS}/report/, replaced when the new site is complete; the start page is index.html
 #         {RESULTS}/page/, docs/results.md with its figure and README.md with its summary, for the repository; not part of `all`
 #         {RESULTS}/config.yaml, the effective configuration
@@ -75,13 +75,11 @@ rule results_page:
     conda:
         ENVIRONMENT
     params:
-        # `root`, `source_texts` and `earlier` are those of the report.
+        # `root` and `source_texts` are those of the report.
         code=code("results_page.py"),
         root=lambda wildcards, input: input.config.rpartition("/")[0],
         source_texts=lambda wildcards, input: TABLES.source_texts,
         source_texts_digest=lambda wildcards: digest_of(TABLES.source_texts),
-        earlier=lambda wildcards, input: SITE.earlier,
-        earlier_digest=lambda wildcards: digest_of(SITE.earlier),
         files_digest=lambda wildcards: content_of(PROJECT.paper_files.values()),
         # Folders of the runs of baselines.
         baselines=lambda wildcards, output: SITE.baselines,

@@ -1,8 +1,8 @@
 """Write the results page with its figure, and README with the page's summary.
 
-Rule `results_page` (report.smk).  ``root`` is the folder of the results, and
-``earlier`` are its files that another configuration made.  ``baselines``, ``systems``
-and ``needs`` are described in `planning.report.Report`.
+Rule `results_page` (report.smk).  ``root`` is the folder of the results; files of
+earlier runs in it are not shown.  ``baselines``, ``systems`` and ``needs`` are
+described in `planning.report.Report`.
 """
 
 import time
@@ -24,8 +24,9 @@ with job(snakemake.log[0]):
         texts=params.source_texts,
         censuses=snakemake.input.census,
         runs=snakemake.input.runs,
-        earlier=params.earlier,
+        earlier=(),
     )
+    parts = results.parts_of_run(parts, root, snakemake.input.tables)
     # The page has the day of the last run.
     times = [(root / run.folder / "run.json").stat().st_mtime for run in runs]
     material = summary.Material(

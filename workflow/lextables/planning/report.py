@@ -133,11 +133,15 @@ class Report:
         return run_folders(self._rows("additional"))
 
     def _rows(self, mark: str) -> list[Row]:
-        """The rows with a mark, except the lenient ones."""
+        """The rows with a mark, except lenient ones and those whose models were trained
+        on test texts.
+        """
         marked = []
         for plan in self.project.plans.values():
             for rows in plan.rows.values():
-                marked += [row for row in rows if row[mark] and not row["lenient"]]
+                for row in rows:
+                    if row[mark] and not (row["lenient"] or row["seen"]):
+                        marked.append(row)
         return marked
 
     @cached_property

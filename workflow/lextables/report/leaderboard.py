@@ -1,9 +1,9 @@
 """The leaderboard: one sorted table for each headline score.
 
 Of each table that names a headline (`registry.paper.Headline`) it shows that score of
-every row that ran here and, where the data are the paper's, of every published row that
-did not.  The groups are those of the table's paired tests: rows in the same group do
-not differ.
+every row that ran here and is compared with others (`tables.systems`) and, where the
+data are the paper's, of every published row that did not.  The groups are those of the
+table's paired tests: rows in the same group do not differ.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,7 +31,8 @@ class RankedRow:
     ``seeds`` is the 95 % prediction interval of three or more seeds.  ``groups`` are
     the numbers of its groups in the paired tests; it is empty for a row that was not
     tested.  ``run`` is the folder of its first run; it is empty for a published row
-    that was not run here.
+    that was not run here.  ``note`` is the table's note on the score, such as that its
+    model was trained on test texts, or why there is no verdict.
     """
 
     system: str
@@ -41,6 +42,7 @@ class RankedRow:
     seeds: str = ""
     groups: str = ""
     run: str = ""
+    note: str = ""
 
     @property
     def interval(self) -> str:
@@ -110,7 +112,8 @@ def _benchmark(part: Part, exhibit: Exhibit, headline: Headline) -> Benchmark:
     published = {}
     for name, line in lines.items():
         if line.runs:
-            ran.append(name)
+            if line.system:  # else rows are not compared by this score
+                ran.append(name)
         else:
             published[name] = number(line.published)
     comparison = None
@@ -179,6 +182,7 @@ def _row(system: str, line: Line, comparison: Comparison | None) -> RankedRow:
         seeds=seeds,
         groups=", ".join(groups),
         run=line.runs.split()[0],
+        note=line.reason,
     )
 
 

@@ -190,6 +190,27 @@ def read_all(
     return parts, sorted(records)
 
 
+def parts_of_run(
+    parts: Iterable[Part], results: str | Path, tables: Iterable[str | Path]
+) -> list[Part]:
+    """Return the parts with the tables that this run makes, without parts that have
+    none.
+
+    ``tables`` are the files of these tables below ``results``; others were left by
+    earlier runs.
+    """
+    made = {Path(path) for path in tables}
+    shown = []
+    for part in parts:
+        exhibits = []
+        for exhibit in part.exhibits:
+            if Path(results) / exhibit.files["csv"] in made:
+                exhibits.append(exhibit)
+        if exhibits:
+            shown.append(replace(part, exhibits=exhibits))
+    return shown
+
+
 def read_part(
     name: str,
     registry: str | Path,

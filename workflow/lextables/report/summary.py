@@ -309,7 +309,8 @@ def _blocks(material: Material) -> Iterator[str]:
         entry = exhibit.entry
         if entry.in_full:
             where = f"{part.short}, {entry.where}"
-            about = About(entry.title, where, name=exhibit.name)
+            note = data_note(exhibit.sources)
+            about = About(entry.title, where, entry.notes, note, exhibit.name)
             yield f"#{markdown(about, exhibit.lines).rstrip()}"
 
 
@@ -523,13 +524,17 @@ def _leaderboard(headlines: Sequence[Benchmark]) -> Iterator[str]:
     for benchmark in headlines:
         if not benchmark.data_note:
             rows += _best_rows(benchmark)
+    heads = ["table and score", "row", "score", "95 % interval", "groups", "note"]
+    if not any(row[-1] for row in rows):
+        heads = heads[:-1]
+        rows = [row[:-1] for row in rows]
     if rows:
         yield (
             f"For each main score, the {BEST_ROWS} best rows that ran and the best published row that did "
-            "not. Rows in the same group were tested against each other and do not differ."
+            "not. Rows in the same group were tested against each other and do not differ. Lenient "
+            "[baselines](baselines.md) are left out."
         )
-        heads = ["table and score", "row", "score", "95 % interval", "groups"]
-        yield _table(heads, rows, ["row"])
+        yield _table(heads, rows, ["row", "note"])
     for benchmark in headlines:
         if benchmark.data_note:
             yield f"Not shown: {plain(benchmark.name)} ({plain(benchmark.data_note)})."
@@ -546,5 +551,6 @@ def _best_rows(benchmark: Benchmark) -> Iterator[list[str]]:
         system = plain(row.system)
         if not row.run:
             system += " (published)"
-        yield [name, system, row.score, row.interval, row.groups or NONE]
+        note = plain(row.note)
+        yield [name, system, row.score, row.interval, row.groups or NONE, note]
         name = ""

@@ -76,7 +76,7 @@ def page(
     counts = wording.outcome_counts(exhibit.lines)
     grids = render.pivot(exhibit.lines)
     compared = comparison.comparisons(exhibit.pairs)
-    data_note = render.data_note(part.sources)
+    data_note = render.data_note(exhibit.sources)
     content = TablePage(
         part=part,
         exhibit=exhibit,

@@ -42,7 +42,9 @@ class Options(TypedDict, total=False):
     here.
     """
     compared: bool
-    """Whether paired tests compare systems by this score, by default yes."""
+    """Whether paired tests compare systems by this score, by default yes; never those
+    that rest on a leniency of the evaluator.
+    """
     baseline: str
     """Name under which a baseline marks published values, by default the system's
     row.
@@ -68,6 +70,7 @@ def score_cell(
     compared by.  A cell without runs has the system's reason.
     """
     baseline = ""
+    is_compared = options.get("compared", True) and not system["lenient"]
     if system["baseline"] and not system["lenient"]:
         baseline = options.get("baseline") or system["row"]
     cell = Cell(
@@ -76,7 +79,7 @@ def score_cell(
         value=None,
         measure=score.measure,
         averages=system["averages"],
-        score=score if options.get("compared", True) else None,
+        score=score if is_compared else None,
         baseline=baseline,
     )
     first_condition = next(iter(system["runs"].values()), ())

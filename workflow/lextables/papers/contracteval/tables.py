@@ -30,7 +30,7 @@ def cells(table: str, inputs: Inputs) -> list[Cell]:
                 column,
                 score,
                 decimals=3,
-                compared=metric in COLUMNS and not system["lenient"],
+                compared=metric in COLUMNS,
             )
             cells += [cell, *strict_cells(inputs, cell, score)]
     return cells

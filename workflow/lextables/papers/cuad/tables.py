@@ -33,7 +33,6 @@ from lextables.tables.words import same_words
 from lextables.tasks.spans.squad import part
 
 AUPR = "AUPR"
-CONTROL = "control"  # family of rows that read no contract
 AT_80 = "precision at 80% recall"
 AT_90 = "precision at 90% recall"
 # {metric: its column in Table 2}
@@ -232,8 +231,7 @@ def _score_cells(
         score,
         runs=_folders(system),
         # The precision at a recall is not compared: see `metrics.spans_by_contract`.
-        # Nor is a row that reads no contract.
-        compared=metric == AUPR and system.get("family") != CONTROL,
+        compared=metric == AUPR,
         no_runs=OWN_SHARES,
     )
     return [cell, *strict_cells(results, cell, score)]

@@ -353,9 +353,10 @@ def figure2(results: Results) -> list[Cell]:
         folders = _folders(system)
         # Models are the rows here, so they are compared by the column.
         cell = _score(results, AUPR, row, AUPR, "all", system, NOT_SCORED)
-        assert cell.score is not None  # every score has one
-        score = replace(cell.score, measure=AUPR, system=row)
-        cells.append(replace(cell, score=score))
+        if cell.score:
+            score = replace(cell.score, measure=AUPR, system=row)
+            cell = replace(cell, score=score)
+        cells.append(cell)
         curves = [_curve(results.scores[folder]) for folder in folders]
         cells += curve_cells(row, curves, folders)
     return cells
