@@ -26,6 +26,17 @@ def test_a_faulty_configuration_ends_the_run_with_its_message():
     assert command_line.or_exit(max, 1, 2) == 2
 
 
+def test_entries_without_a_row_are_named(monkeypatch, tmp_path):
+    (tmp_path / "run.txt").write_text("1 Q0 2 1 3.0 x\n")
+    ranking = {"name": "Mine", "paper": "acord", "file": "run.txt"}
+    server = {"kind": "language-model-api", "model": "m", "name": "Asked"}
+    given = {"extra_predictions": [ranking], "extra_models": [server]}
+    given["llm"] = "http://127.0.0.1:9/v1"
+    for papers, names in ((["maud"], ["Mine"]), (["acord", "maud"], [])):
+        loaded = planned_project.load(monkeypatch, tmp_path, papers=papers, **given)
+        assert command_line.entries_without_row(loaded) == names
+
+
 @pytest.mark.parametrize(
     ("target", "message"),
     [

@@ -45,11 +45,17 @@ def or_exit(build: Callable[..., Result], *arguments: object) -> Result:
 
 
 def show_configuration(project: Project) -> None:
-    """Log the configuration, and earlier runs that were made with other library
-    versions.
+    """Log the configuration, the user's entries without a row, and earlier runs that
+    were made with other library versions.
     """
     heading = project.config.heading(project.context.gpu)
     logger.info(f"lextables: {heading}", extra={"show": True})
+    names = entries_without_row(project)
+    if names:
+        logger.warning(
+            f"No row for {', '.join(names)}: the papers in this run have no table "
+            "that fits (config key papers)."
+        )
     folder = Path(project.results)
     records = [folder / run.folder / "run.json" for run in project.specs]
     installed = versions()
@@ -57,6 +63,22 @@ def show_configuration(project: Project) -> None:
     if outdated:
         path = folder / ".cache/other_versions.txt"
         logger.warning(version.warning(outdated, installed, path))
+
+
+def entries_without_row(project: Project) -> list[str]:
+    """Return the names in extra_models and extra_predictions that no planned paper has
+    a row for.
+    """
+    config = project.config
+    # A rehearsal leaves out the rows that no paper published.
+    if config.rehearsal:
+        return []
+    rows: set[str] = set()
+    for plan in project.plans.values():
+        rows.update(plan.names)
+    names = {extra.name for extra in (*config.extra_models, *config.extra_predictions)}
+    # The name of a row may state more, such as the prompt.
+    return sorted(name for name in names if not any(name in row for row in rows))
 
 
 def started_by_snakemake() -> bool:
