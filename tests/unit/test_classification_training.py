@@ -477,6 +477,20 @@ def test_training_starts_from_trained_weights_and_their_head(kept):
     assert changed == {"classifier.weight", "classifier.bias"}
 
 
+def test_a_users_head_is_read_by_its_labels(kept, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    start, _ = kept("own-start", of=ONE_HEAD, updates=[3])
+    (start / "heads.json").unlink()
+    user = {"of": ONE_HEAD, "updates": [0], "weights": "own-start/weights"}
+    with pytest.raises(BadInput, match="id2label has No, Yes"):
+        kept("nameless", **user)
+    config = json.loads((start / "config.json").read_text())
+    config |= {"id2label": {0: "YES", 1: "NO"}, "label2id": {"YES": 0, "NO": 1}}
+    (start / "config.json").write_text(json.dumps(config))
+    turned = weights_in(kept("turned", **user)[0])["classifier.weight"]
+    assert torch.equal(turned, weights_in(start)["classifier.weight"].flip(0))
+
+
 @pytest.mark.parametrize(
     ("family", "kind"), [("bigbird", "family"), ("modernbert", "own")]
 )

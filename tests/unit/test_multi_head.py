@@ -1,5 +1,6 @@
 """Encoders with classification heads: losses, saving and loading."""
 
+import copy
 import json
 import shutil
 
@@ -9,7 +10,12 @@ import torch
 from safetensors.torch import load_file, save_file
 from sklearn.utils.class_weight import compute_class_weight
 from torch import nn
-from transformers import AutoModel, BartConfig
+from transformers import (
+    AutoModel,
+    AutoModelForSequenceClassification,
+    BartConfig,
+    set_seed,
+)
 
 from helpers.marked_contracts import equal
 from helpers.tiny_encoders import CONFIGS
@@ -285,8 +291,78 @@ def test_a_head_of_another_number_of_labels_is_replaced(encoder, tmp_path):
     encoder_weights = model.body.base_model.state_dict()
     assert equal(loaded.body.base_model.state_dict(), encoder_weights)
     # Without a training its answers would be random.
+    answers = ["no", "yes", "none", "some", "all", "other"]
     with pytest.raises(BadInput, match="head has another number of labels than 6;"):
-        load(str(tmp_path / "saved"), [2, 4], "family", seed=5, trained=False)
+        untrained(tmp_path / "saved", answers, [2, 4])
+
+
+def untrained(folder, answers, sizes=(3,), **options):
+    """A model with a stored head that is not trained further."""
+    return load(
+        str(folder), sizes, "family", seed=5, untrained_answers=answers, **options
+    ).eval()
+
+
+def save_classifier(folder, family, labels):
+    """Write a classifier of others with these labels; return it."""
+    config = copy.deepcopy(CONFIGS[family])
+    config.id2label = dict(enumerate(labels))
+    set_seed(0)
+    model = AutoModelForSequenceClassification.from_config(config)
+    model.save_pretrained(folder)
+    return model.eval()
+
+
+ANSWERS = ["entail", "neutral", "contradict"]
+
+
+@pytest.mark.parametrize("family", CONFIGS)
+def test_a_stored_head_is_put_in_the_order_of_the_answers(tmp_path, family):
+    labels = ["CONTRADICTION", "entailment", "Neutral"]
+    theirs = save_classifier(tmp_path / "theirs", family, labels)
+    ours = untrained(tmp_path / "theirs", ANSWERS)
+    with torch.no_grad():
+        expected = theirs(**BATCH).logits[:, [1, 2, 0]]
+        assert torch.allclose(ours.represent(**BATCH), expected, atol=1e-6)
+        # Once saved, the order is that of the answers.
+        save(ours, tmp_path / "ours", {"nli": ANSWERS})
+        again = untrained(tmp_path / "ours", ANSWERS)
+        assert torch.allclose(again.represent(**BATCH), expected, atol=1e-6)
+
+
+def test_the_head_of_a_training_here_has_the_answers_that_were_saved_with_it(tmp_path):
+    # A training does not rename the labels of the model that it starts from.
+    labels = ["contradiction", "neutral", "entailment"]
+    save_classifier(tmp_path / "theirs", "bert", labels)
+    model = load(str(tmp_path / "theirs"), [3], "family", seed=5).eval()
+    save(model, tmp_path / "ours", {"nli": ANSWERS})
+    again = untrained(tmp_path / "ours", ANSWERS)
+    assert torch.equal(again.represent(**BATCH), model.represent(**BATCH))
+
+
+def test_a_stored_head_with_other_labels_is_refused(tmp_path):
+    save_classifier(tmp_path, "bert", ["positive", "neutral", "negative"])
+    message = "its labels are positive, neutral, negative; use a model whose id2label"
+    with pytest.raises(BadInput, match=message):
+        untrained(tmp_path, ANSWERS)
+    load(str(tmp_path), [3], "family", seed=5)  # a training learns the order
+
+
+def test_labels_without_names_have_the_order_of_the_answers_in_registered_models_only(
+    tmp_path,
+):
+    theirs = save_classifier(tmp_path, "bert", ["LABEL_0", "LABEL_1", "LABEL_2"])
+    ours = untrained(tmp_path, ANSWERS, is_registered=True)
+    with torch.no_grad():
+        assert torch.equal(ours.represent(**BATCH), theirs(**BATCH).logits)
+    with pytest.raises(BadInput, match="its labels are LABEL_0, LABEL_1, LABEL_2;"):
+        untrained(tmp_path, ANSWERS)
+
+
+def test_an_encoder_without_a_head_gets_a_random_one_whatever_its_labels(encoder):
+    model = untrained(encoder(), ANSWERS)
+    new = load(encoder(), [3], "family", seed=5)
+    assert equal(model.state_dict(), new.state_dict())
 
 
 def is_of_head(name):

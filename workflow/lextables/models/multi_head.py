@@ -20,7 +20,7 @@ Two losses (`LOSSES`), each the mean over the texts of a batch:
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, Literal
@@ -38,6 +38,7 @@ from transformers import (
     set_seed,
 )
 
+from lextables.models.labels import are_nameless, label_columns
 from lextables.models.loading import check_complete, check_finite, fresh, fresh_encoder
 from lextables.pipeline.atomic import replacing_folder
 from lextables.pipeline.errors import BadInput, first_line, loading_weights
@@ -256,14 +257,19 @@ def load(
     loss: Loss = "binary_cross_entropy",
     weights: Weights | None = None,
     new_heads: bool = False,
-    trained: bool = True,
+    untrained_answers: Sequence[str] | None = None,
+    is_registered: bool = False,
 ) -> MultiHead:
     """Load an encoder and initialise its heads with ``seed``; all weights in single
     precision.
 
     ``weights`` as in `MultiHead`.  With ``new_heads`` a head that is stored with the
-    encoder is not used, nor is one of another number of labels.  Raises `BadInput` for
-    the latter if the model is not ``trained`` afterwards.
+    encoder is not used, nor is one of another number of labels.
+
+    ``untrained_answers`` are the answers of all heads if the model is not trained
+    afterwards: a stored head then gets their order, by its labels.  Labels without
+    names count as in this order if the model ``is_registered``.  Raises `BadInput` for
+    a head with other labels.
     """
     set_seed(seed)
     if kind == "family":
@@ -274,10 +280,13 @@ def load(
             output_loading_info=True,
             trust_remote_code=False,
         )
-        if report["mismatched_keys"] and not trained and not new_heads:
-            what = f"its head has another number of labels than {sum(sizes)}"
-            raise BadInput(what, where=folder, do="choose a model with these labels")
         own = None
+        if untrained_answers is not None and not new_heads:
+            if report["mismatched_keys"]:
+                what = f"its head has another number of labels than {sum(sizes)}"
+                do = "choose a model with these labels"
+                raise BadInput(what, where=folder, do=do)
+            _order_head(body, fresh(report), untrained_answers, folder, is_registered)
     else:
         body, report = AutoModel.from_pretrained(
             folder, output_loading_info=True, trust_remote_code=False
@@ -288,6 +297,57 @@ def load(
     if new_heads and own is None:
         body = _with_new_head(body, seed)
     return _in_memory(MultiHead(body, own, sizes, loss, weights).float())
+
+
+def _order_head(
+    body: PreTrainedModel,
+    new_tensors: Collection[str],
+    answers: Sequence[str],
+    folder: str,
+    is_registered: bool,
+) -> None:
+    """Put the outputs of a stored head in the order of ``answers``.
+
+    ``new_tensors`` are those that are not stored; a head without stored outputs stays
+    as it is.
+    """
+    name, layer = _output_layer(body, len(answers))
+    if f"{name}.weight" in new_tensors:
+        return
+    check_complete(folder, new_tensors)
+    labels = _stored_labels(body, folder)
+    if is_registered and are_nameless(labels):
+        return
+    columns = label_columns(labels, answers, folder)
+    for values in layer.parameters():
+        values.data = values.data[columns]
+    body.config.id2label = dict(enumerate(answers))
+    body.config.label2id = {answer: at for at, answer in enumerate(answers)}
+
+
+def _output_layer(body: PreTrainedModel, outputs: int) -> tuple[str, nn.Linear]:
+    """Return the name and the last layer of the head of ``body``, which has so many
+    ``outputs``.
+    """
+    layers = []
+    for name, layer in body.named_modules():
+        if isinstance(layer, nn.Linear) and layer.out_features == outputs:
+            layers.append((name, layer))
+    return layers[-1]
+
+
+def _stored_labels(body: PreTrainedModel, folder: str) -> list[str]:
+    """Return the names of the outputs of a stored head: the answers that `save` wrote,
+    or the labels of the configuration.
+    """
+    file = Path(folder) / _ABOUT
+    if not file.is_file():
+        names = body.config.id2label
+        return [str(names[number]) for number in sorted(names)]
+    labels = []
+    for head in json.loads(file.read_text(encoding="utf-8"))["heads"]:
+        labels += head["answers"]
+    return labels
 
 
 def _with_new_head(body: PreTrainedModel, seed: int) -> PreTrainedModel:

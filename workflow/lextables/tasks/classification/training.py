@@ -27,6 +27,7 @@ from lextables.models.device import mixed
 from lextables.models.in_parts import Batch, InParts, recompute_activations
 from lextables.models.multi_head import MultiHead, balanced_weights
 from lextables.models.weights import weights_folder
+from lextables.pipeline import user_rows
 from lextables.pipeline.atomic import remove
 from lextables.pipeline.dataset import Row, read, read_table, write
 from lextables.pipeline.errors import BadInput
@@ -480,7 +481,7 @@ def _untrained_model(
     """Return the encoder with its stored or new heads, for examples with these
     ``labels``.
 
-    ``trained`` as in `multi_head.load`.
+    A model that is not ``trained`` afterwards needs a stored head with these answers.
     """
     settings = run.settings
     sizes = [len(run.material.answers[head]) for head in labels]
@@ -490,6 +491,7 @@ def _untrained_model(
         for head_labels, size in zip(labels.values(), sizes, strict=True):
             right = list(itertools.chain.from_iterable(head_labels))
             weights.append(balanced_weights(right, size))
+    answers = [answer for head in labels for answer in run.material.answers[head]]
     model = multi_head.load(
         run.folder,
         sizes,
@@ -498,7 +500,8 @@ def _untrained_model(
         loss=settings.loss,
         weights=weights,
         new_heads=settings.new_heads,
-        trained=trained,
+        untrained_answers=None if trained else answers,
+        is_registered=not settings.weights.startswith(user_rows.PREFIX),
     )
     device = run.environment.device
     if settings.max_length > _LONG and device.type == "cpu":

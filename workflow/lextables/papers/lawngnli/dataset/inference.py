@@ -16,6 +16,7 @@ from tqdm import tqdm
 
 from lextables.models import loading
 from lextables.models.files import check_named_code
+from lextables.models.labels import label_columns
 from lextables.papers.lawngnli.dataset.labels import LABELS
 from lextables.pipeline import dataset
 from lextables.pipeline.dataset import Column, Row, Table
@@ -102,19 +103,6 @@ def label_probabilities(
 
 def _columns(model: CrossEncoder, where: str) -> list[int]:
     """Return the column of each of `LABELS`, whose names begin with these words."""
-    names = _label_names(model)
-    columns = []
-    for label in LABELS:
-        matches = [i for i, name in enumerate(names) if name.startswith(label)]
-        columns += matches[:1]
-    if len(columns) != len(LABELS) or len(names) != len(LABELS):
-        what = f"its labels are {', '.join(names)}"
-        do = f"use a model whose id2label has {', '.join(LABELS)}"
-        raise BadInput(what, where=where, do=do)
-    return columns
-
-
-def _label_names(model: CrossEncoder) -> list[str]:
-    """Return the lower-case names of the labels in a model's configuration."""
     names: dict[int, str] = getattr(model.config, "id2label", {})
-    return [str(names[number]).lower() for number in sorted(names)]
+    labels = [str(names[number]) for number in sorted(names)]
+    return label_columns(labels, LABELS, where)
