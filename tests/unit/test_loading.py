@@ -76,6 +76,10 @@ def test_a_missing_head_raises(model, load, kind, labels, missing):
     load(model(kind, num_labels=labels))
 
 
+def new_cross_encoder(folder, length):
+    return cross_encoder.load(folder, CPU, length, fresh_head=True)
+
+
 @pytest.mark.parametrize(
     ("load", "options"),
     [
@@ -83,6 +87,7 @@ def test_a_missing_head_raises(model, load, kind, labels, missing):
         (bi_encoder.load, [CPU]),
         (multi_head.load, [[2, 3], "family", 0]),
         (multi_head.load, [[2, 3], "own", 0]),
+        (new_cross_encoder, [16]),
     ],
 )
 def test_a_missing_layer_raises_where_a_head_may_be_new(model, load, options):
