@@ -14,11 +14,12 @@ from transformers import (
     AutoModel,
     AutoModelForSequenceClassification,
     BartConfig,
+    Qwen2Config,
     set_seed,
 )
 
 from helpers.marked_contracts import equal
-from helpers.tiny_encoders import CONFIGS
+from helpers.tiny_encoders import CONFIGS, SMALL
 from lextables.models import multi_head
 from lextables.models.multi_head import (
     MultiHead,
@@ -227,6 +228,18 @@ def test_labels_are_indices_or_one_value_per_answer(encoder):
         assert torch.equal(model(**BATCH, head=HEAD, label=label)["loss"], index)
     padded[0, 0] = 1
     assert model(**BATCH, head=HEAD, label=padded)["loss"] != index
+
+
+def test_a_decoder_has_no_heads_on_its_first_token(tmp_path):
+    set_seed(0)
+    config = Qwen2Config(**SMALL, num_key_value_heads=1)
+    AutoModel.from_config(config).save_pretrained(tmp_path)
+    with pytest.raises(BadInput, match="first token's vector is the same for every"):
+        load(str(tmp_path), [2, 3], "own", seed=0)
+    # The head of its family reads the last token.
+    model = load(str(tmp_path), [2, 3], "family", seed=0).eval()
+    first, _, third = model.represent(**BATCH)
+    assert not torch.allclose(first, third)
 
 
 @pytest.mark.parametrize("kind", ["family", "own"])
