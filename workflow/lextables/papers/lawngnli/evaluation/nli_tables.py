@@ -171,7 +171,8 @@ def accuracy(inputs: Inputs) -> Iterator[Cell]:
     for name, entry in inputs.entry.names["columns"].items():
         columns.append(Column(name, entry["condition"], entry.get("group", ANALYSIS)))
     versus = inputs.entry.names.get("versus")
-    p_values: dict[str, list[float]] = defaultdict(list)
+    published_models = []
+    p_values: dict[str, list[list[float]]] = defaultdict(list)
     has_longer = not all(example[ANALYSIS] for example in tested.examples)
     for system in inputs.rows:
         row = PREFIX[system["heads"]] + system["row"]
@@ -185,19 +186,22 @@ def accuracy(inputs: Inputs) -> Iterator[Cell]:
             analysis = [column for column in system_columns if column.group == ANALYSIS]
             all_columns += [column.of_all_lengths() for column in analysis]
         yield from _accuracies(inputs, system, row, all_columns)
+        if not system["additional"]:
+            published_models.append(system)
         if not versus or not system["runs"]:
             continue
         for column in all_columns:
-            value = _p_value(tested, system, column, versus)
-            if value is None:
+            values = _p_values(tested, system, column, versus)
+            if not values:
                 continue
             if system["additional"]:
                 runs = _folders(system)
+                value = max(values)
                 yield Cell(row + VERSUS, column.name, value, decimals=3, runs=runs)
             else:
-                p_values[column.name].append(value)
+                p_values[column.name].append(values)
     yield from _guesses(tested, columns)
-    yield from _p_value_row(inputs, p_values)
+    yield from _p_value_row(inputs, published_models, p_values)
     yield from _counts(inputs, tested, columns)
 
 
@@ -332,11 +336,11 @@ def _accuracies(
             yield replace(cell, runs=())
 
 
-def _p_value(tested: Tested, system: Row, column: Column, versus: str) -> float | None:
-    """McNemar's exact p-value between a column and the condition ``versus``; the
-    maximum over seeds.
+def _p_values(tested: Tested, system: Row, column: Column, versus: str) -> list[float]:
+    """McNemar's exact p-values between a column and the condition ``versus``, one a
+    seed.
 
-    None for ``versus`` itself, without examples, and if the system has no predictions
+    Empty for ``versus`` itself, without examples, and if the system has no predictions
     for both.
     """
     rows = tested.of(system["heads"], column.group)
@@ -344,12 +348,12 @@ def _p_value(tested: Tested, system: Row, column: Column, versus: str) -> float 
     conditions = column.condition, versus
     has_scores = tested.has_scores(folders, *conditions)
     if column.condition == versus or not has_scores or not rows:
-        return None
+        return []
     p_values = []
     for folder in folders:
         right = [tested.is_right(folder, condition, rows) for condition in conditions]
         p_values.append(mcnemar(right))
-    return max(p_values)
+    return p_values
 
 
 def mcnemar(right: Sequence[Sequence[bool]]) -> float:
@@ -366,19 +370,33 @@ def mcnemar(right: Sequence[Sequence[bool]]) -> float:
 
 
 def _p_value_row(
-    inputs: Inputs, p_values: Mapping[str, Sequence[float]]
+    inputs: Inputs,
+    models: Sequence[Row],
+    p_values: Mapping[str, Sequence[Sequence[float]]],
 ) -> Iterator[Cell]:
-    """The published row of p-values; ``p_values`` are those of the published systems,
-    by column.
+    """The published row of p-values: the maximum over all published ``models``, of
+    each seed.
+
+    ``p_values`` are those of each model that has some, one a seed, by column.
     """
     for printed in inputs.published:
         if printed.row != P_VALUES:
             continue
-        values = p_values.get(printed.column)
-        if values:
-            yield Cell(P_VALUES, printed.column, max(values))
-        else:
-            yield Cell(P_VALUES, printed.column, None, reason=NO_PRINTED)
+        by_model = p_values.get(printed.column, ())
+        if len(by_model) < len(models) or not by_model:
+            reason = NOT_ALL if by_model else NO_PRINTED
+            yield Cell(P_VALUES, printed.column, None, reason=reason)
+            continue
+        # Seeds that all models have.
+        maxima = [max(of_seed) for of_seed in zip(*by_model, strict=False)]
+        yield Cell(
+            P_VALUES,
+            printed.column,
+            statistics.fmean(maxima),
+            runs=tuple(chain.from_iterable(map(_folders, models))),
+            seeds=tuple(maxima),
+            averages=models[0]["averages"],
+        )
 
 
 def _counts(
