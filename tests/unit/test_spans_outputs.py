@@ -225,7 +225,20 @@ def test_only_questions_with_candidates_are_asked():
         asked
     )
     assert counted["not_asked"] == 2
-    assert wrote(FakeModel(writes=lambda *_: "One"), questions=1)[1]["requests"] == 2
+
+
+@pytest.mark.parametrize("candidates", [None, {"c__Law": ["One fee."]}])
+def test_questions_beyond_the_limit_have_no_output_and_are_never_correct(candidates):
+    found, counted = wrote(FakeModel(writes=lambda *_: "One"), candidates, questions=1)
+    assert (counted["requests"], counted["not_asked"]) == (
+        (0, 3) if candidates else (2, 1)
+    )
+    assert found["c__Law"] == ""
+    assert found["c__Fee"] == found["d__Fee"] == (NO_CLAUSE if candidates else "One")
+    correct, false, missed, denied, _ = counts(found["c__Law"], [])
+    assert (correct, false, missed, denied) == (0, 1, 0, 0)
+    correct, false, missed, denied, _ = counts(found["c__Law"], ["One fee."])
+    assert (correct, false, missed, denied) == (0, 0, 1, 0)
 
 
 # The plan
@@ -359,6 +372,21 @@ def test_published_models_get_the_released_prompt_or_a_reason():
             assert [need.experiment for need in spec.needs] == ["read"] * (
                 run.condition == "candidates"
             )
+
+
+def test_published_models_with_the_limits_of_another_grid_are_additional_rows():
+    rows, specs = laid_out(llm="https://api.openai.com/v1", grid="sample")
+    limits = "sample budget: outputs of 8 tokens, 2 questions a contract"
+    published_row = rows["GPT 4.1"]
+    assert published_row["runs"] == {}
+    assert published_row["reason"] == "needs grid=paper, as in the paper"
+    for name in (f"GPT 4.1, {limits}", f"GPT 4.1, candidates only, {limits}"):
+        assert rows[name]["additional"] and rows[name]["runs"]
+    asked = [spec.settings for run, spec in specs.items() if run.experiment == ASK]
+    assert {settings["questions"] for settings in asked} == {2}
+    # These limits are the paper's.
+    rows, _ = laid_out(llm="https://api.openai.com/v1", grid="small")
+    assert rows["GPT 4.1"]["runs"] and rows["GPT 4.1, candidates only"]["runs"]
 
 
 @pytest.mark.parametrize(

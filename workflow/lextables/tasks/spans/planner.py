@@ -451,7 +451,8 @@ class SpanPlanner(Planner):
         """The rows of a language model whose text outputs are scored.
 
         In one row it reads whole contracts, in another only the candidate passages of a
-        linear model.
+        linear model.  With the limits of another grid, a published row is not run, and
+        both rows are additional.
         """
         writing = self.task.asking
         assert isinstance(writing, Writing)  # a task that quotes has no other
@@ -462,7 +463,7 @@ class SpanPlanner(Planner):
         if isinstance(model, Missing):
             row = Row(panel.row, asked=True, reason=model.reason, about=about)
             return [] if panel.additional else [row]
-        limits = writing.grids.get(self.context.grid, WritingLimits())
+        limits = self.writing_limits(writing, self.context.grid)
         settings = WritingSettings(
             **model,
             **limits.model_dump(),
@@ -471,15 +472,33 @@ class SpanPlanner(Planner):
         )
         row = self.asked_row(key, panel, settings.plain(), about)
         row = replace(row, additional=panel.additional)
+        rows = self.rows_by_settings(row, self.writing_differences(writing))
         settings = settings.model_copy(update={"least": writing.least})
         run = self.add(
             self.run(ASK, key, "candidates"),
             settings.plain(),
             needs=(self.run(READ, writing.candidates, "linear"),),
         )
-        name = f"{panel.row}, candidates only"
+        ending = rows[-1].row.removeprefix(panel.row)
+        name = f"{panel.row}, candidates only{ending}"
         runs: dict[str, tuple[Run, ...]] = {self.MAIN: (run,)}
-        return [row, replace(row, row=name, additional=True, runs=runs)]
+        return [*rows, replace(row, row=name, additional=True, runs=runs)]
+
+    def writing_limits(self, writing: Writing, grid: str) -> WritingLimits:
+        """The limits of text outputs under a grid."""
+        return writing.grids.get(grid, WritingLimits())
+
+    def writing_differences(self, writing: Writing) -> list[Difference]:
+        """How the limits of text outputs differ from those under the paper's grid."""
+        grid = self.context.grid
+        limits = self.writing_limits(writing, grid)
+        if limits == self.writing_limits(writing, PAPER_GRID):
+            return []
+        descriptions = [f"outputs of {limits.tokens} tokens"]
+        if limits.questions is not None:
+            descriptions.append(f"{limits.questions} questions a contract")
+        ours = f"{grid} budget: {', '.join(descriptions)}"
+        return [Difference(f"grid={PAPER_GRID}", ours)]
 
     def linear_row(self, key: str, panel: Panel) -> Row:
         """The row of a linear model; it has no runs if the model reads vectors and

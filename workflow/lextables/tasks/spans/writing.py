@@ -29,7 +29,9 @@ class WritingLimits(StepSettings):
     tokens: PositiveInt = 5000
     """Tokens of an output, at most."""
     questions: PositiveInt | None = None
-    """Questions about a contract that are asked; None: all."""
+    """Questions about a contract that are asked; None: all.
+
+    The others have an empty output, like a question without an answer."""
 
 
 class WritingSettings(LanguageModelSettings, WritingLimits):
@@ -51,12 +53,15 @@ def write(
     """Return rows of `outputs.OUTPUTS` for the test questions, and counts.
 
     ``texts`` maps contracts to texts.  ``candidates`` maps questions to passages; a
-    question without one is not asked and has no related clause.
+    question without one is not asked and has no related clause.  A question beyond the
+    limit has an empty output, which is neither a clause nor the denial of one.
     """
     rows = [row for row in questions if row["split"] == "test"]
     writer = _Writer(model, plain_template(settings.prompt), settings.tokens)
     batches: list[list[Asked]] = []
+    within_limit: set[str] = set()
     for contract, asked in asked_questions(rows, settings.questions).items():
+        within_limit.update(row["question_id"] for row in asked)
         if candidates is None:
             batches += writer.about_contract(texts[contract], asked)
         else:
@@ -82,7 +87,8 @@ def write(
     names = sorted(row["question_id"] for row in rows)
     written: list[Row] = []
     for name in names:
-        written.append({"question_id": name, "output": joined(outputs[name])})
+        output = joined(outputs[name]) if name in within_limit else ""
+        written.append({"question_id": name, "output": output})
     return written, counts
 
 
