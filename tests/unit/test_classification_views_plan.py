@@ -5,6 +5,8 @@ text of a pair.  A model is trained under some views; a reading is a prediction 
 a training under a view, and its condition is `<view of the training> > <view>`.
 """
 
+from dataclasses import replace
+
 import pytest
 
 from helpers import optimisers
@@ -152,7 +154,8 @@ def test_each_seed_has_one_training_per_view_and_one_prediction_run(plan_both):
     assert not first
     assert rows["Small"].runs == {"100": tuple(prediction_runs)}
     assert rows["Small"].trained
-    assert rows["Small"].about == {"setting": "multi", "heads": "three"}
+    about = {"setting": "multi", "heads": "three", "deterministic": []}
+    assert rows["Small"].about == about
 
 
 def test_a_reading_has_a_training_a_view_and_a_maximum_length(plan_both):
@@ -287,6 +290,32 @@ def test_an_available_checkpoint_replaces_the_first_training(plan_both):
     assert settings["model"] == "large"
     assert settings["weights"] == "mirror:first-checkpoint"
     assert not specs[Run("second", "train", "large", "short-paper")].sources
+
+
+def test_a_checkpoint_that_is_not_trained_here_has_one_run_for_all_seeds(plan_both):
+    entry = {"row": "Large", "model": "large", "after": "first"}
+    rows, _, specs = plan_both({"large": entry})
+    assert rows["Large"].about["deterministic"] == ["none > short", "none > long"]
+    untrained = Run("second", "train", "large", "none-paper")
+    assert replace(untrained, seed=1) not in specs
+    for seed in (0, 1):
+        sources = specs[Run("second", "read", "large", "paper", seed)].sources
+        assert sources[0] == untrained
+        assert [source.seed for source in sources[1:]] == [seed] * 3
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"new_heads": True}, {"model": "small"}, {"after": None}],
+    ids=["new heads", "trained here", "base model"],
+)
+def test_other_models_that_are_not_trained_on_the_task_differ_by_seed(
+    plan_both, changes
+):
+    entry = {"row": "Large", "model": "large", "after": "first"} | changes
+    rows, _, specs = plan_both({"x": entry})
+    assert rows["Large"].about["deterministic"] == []
+    assert Run("second", "train", "x", "none-paper", 1) in specs
 
 
 def test_a_checkpoint_needs_neither_its_data_set_nor_its_base_model(plan_both):

@@ -139,6 +139,18 @@ def test_each_run_has_a_view_with_every_grid(grid):
     assert all(spec.sources for spec in inferences.values())
 
 
+def test_a_reranker_that_is_anlis_checkpoint_has_one_run_for_all_seeds():
+    settings = {"data": "release", "models": "paper", "grid": "paper"}
+    made = plan(PAPER, context("lawngnli", gpu=True, **settings, seeds=[0, 1, 2]))
+    rows = {}
+    for row in made.rows["table6"]:
+        if not row["additional"]:
+            numbers = {len(runs) for runs in row["runs"].values()}
+            rows[row["reranker"]] = (row["trained"], numbers)
+    assert rows["albert-xxlarge-v2_anli"] == (False, {1})
+    assert rows["albert-xxlarge-v2_DocNLI"] == (True, {3})
+
+
 # Computed values.
 
 
@@ -357,6 +369,16 @@ def test_rows_have_their_trained_views_and_published_rows_a_reason_for_the_other
     }
     assert cells[THREE + ALBERT, "(5) Long premise / No"].reason == NOT_UNDER
     assert cells[THREE + ALBERT, "(1) Short premise / No"].value is not None
+
+
+def test_a_condition_with_the_same_model_for_all_seeds_is_deterministic(tmp_path):
+    table = Table(tmp_path, "table14")
+    folders = table.add(ALBERT, ("a", "b"), deterministic=["none > long"])
+    cells = table.cells()
+    cell = cells[THREE + ALBERT, "No / All"]
+    assert (cell.seeds, cell.runs) == (None, (folders[0],))
+    assert cell.value == table.share(folders[0], "none > long")
+    assert len(cells[THREE + ALBERT, "Yes / All"].seeds) == 2
 
 
 def test_columns_with_too_few_test_examples_are_not_run(table):

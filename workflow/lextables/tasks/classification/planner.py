@@ -697,13 +697,16 @@ class ClassificationPlanner(Planner):
         """The row of a model in a task with views.
 
         The model is trained once for each seed and training view.  One run for each
-        seed predicts with the weights of all these trainings.
+        seed predicts with the weights of all these trainings.  The field
+        ``deterministic`` of the row has the conditions whose model is the same for all
+        seeds (`is_same_for_seeds`).
         """
         seeds: tuple[int, ...] = (0,)
         if panel.kind == "encoder":
             seeds = self.seeds(self.grid(panel, "multi"))
         reason = ""
         runs = {}
+        deterministic: list[str] = []
         starts = self.starts(panel, seeds)
         if isinstance(starts, Missing):
             reason = starts.reason
@@ -712,14 +715,32 @@ class ClassificationPlanner(Planner):
             for seed, start in starts.items():
                 seed_runs.append(self.inference_run(key, panel, start, seed))
             runs = {self.MAIN: tuple(seed_runs)}
+            first_start = starts[seeds[0]]
+            for view in self.training_views(panel):
+                if self.is_same_for_seeds(panel, first_start, view):
+                    for name in self.task.readings[view]:
+                        deterministic.append(f"{view} > {name}")
         return self.panel_row(
             panel,
             reason=reason,
             trained=True,
             averages=self.task.averages,
             runs=runs,
-            about={"setting": "multi", "heads": ", ".join(self.heads(panel))},
+            about={
+                "setting": "multi",
+                "heads": ", ".join(self.heads(panel)),
+                "deterministic": deterministic,
+            },
         )
+
+    def is_same_for_seeds(
+        self, panel: ClassificationPanel, start: Start, view: str
+    ) -> bool:
+        """Whether the model of a view is the same for all seeds: a checkpoint with its
+        heads that is not trained here.
+        """
+        is_checkpoint = panel.after is not None and start.run is None
+        return view == UNTRAINED and is_checkpoint and not panel.new_heads
 
     def heads(self, panel: ClassificationPanel) -> list[str]:
         """The heads of a panel's model; none means all of the data set."""
@@ -797,7 +818,7 @@ class ClassificationPlanner(Planner):
 
     def view_trainings(self, key: str, view: str) -> tuple[Run, ...] | Missing:
         """Register the trainings of a model under a view, one per seed, for runs of
-        another data set's planner.
+        another data set's planner; one alone if it is the same for all seeds.
         """
         panel = self.task.models[key]
         starts = self.starts(panel, self.seeds(self.grid(panel, "multi")))
@@ -806,7 +827,15 @@ class ClassificationPlanner(Planner):
         runs = []
         for seed, start in starts.items():
             runs.append(self.training_run(key, panel, start, view, seed))
-        return tuple(runs)
+        return tuple(dict.fromkeys(runs))
+
+    def trains_by_seed(self, key: str, view: str) -> bool:
+        """Whether the model of a view differs by seed; also if it is missing."""
+        panel = self.task.models[key]
+        start = self.start(panel, self.seeds(self.grid(panel, "multi"))[0])
+        if isinstance(start, Missing):
+            return True
+        return not self.is_same_for_seeds(panel, start, view)
 
     def training_views(self, panel: ClassificationPanel) -> list[str]:
         """The training views of a panel's model with this grid, in the task's order."""
@@ -821,7 +850,8 @@ class ClassificationPlanner(Planner):
     ) -> Run:
         """Register the run that trains with a view.
 
-        With the view `UNTRAINED` it makes no update: it stores the initial weights.
+        With the view `UNTRAINED` it makes no update: it stores the initial weights.  If
+        these are the same for all seeds, the run is that of the first seed.
         """
         text_view = view
         if view == UNTRAINED:
@@ -834,6 +864,8 @@ class ClassificationPlanner(Planner):
             )
             return self.add(run, settings)
         grid = self.grid(panel, "multi")
+        if self.is_same_for_seeds(panel, start, view):
+            seed = self.seeds(grid)[0]
         fields: JsonObject = {
             "setting": "multi",
             "percent": WHOLE,

@@ -580,7 +580,7 @@ class RetrievalPlanner(Planner):
             asked=last.kind == "language-model",
             reason=reason,
             parameters=self.context.parameters(*self.models_of(parts)),
-            trained=is_tuned or bool(kinds & {"linear", "classifier"}),
+            trained=is_tuned or "linear" in kinds or self.trains_classifier(reranker),
             averages=self.task.averages if is_tuned else 1,
             baseline=first_stage.baseline and reranker is None,
             lenient=first_stage.lenient,
@@ -599,6 +599,15 @@ class RetrievalPlanner(Planner):
                 "control": first_stage.kind == "prior",
             },
         )
+
+    def trains_classifier(self, reranker: Reranker | Finetuned | None) -> bool:
+        """Whether a reranker is a classifier that differs by seed."""
+        if not isinstance(reranker, Reranker) or reranker.kind != "classifier":
+            return False
+        other = self.others.get(reranker.of)
+        if not isinstance(other, ClassificationPlanner):
+            return True
+        return other.trains_by_seed(reranker.model, reranker.view)
 
     def add_row(
         self,

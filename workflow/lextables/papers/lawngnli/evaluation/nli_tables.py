@@ -295,15 +295,20 @@ def _accuracies(
 ) -> Iterator[Cell]:
     """The cells of one system in ``row``; an additional one has only the conditions
     that it was run under.
+
+    A condition whose model is the same for all seeds has the value of the first run.
     """
-    folders = _folders(system)
+    all_folders = _folders(system)
+    deterministic = system.get("deterministic", ())
     head = system["heads"]
     # With fewer test examples there is no accuracy.
     minimum = 0
-    for folder in folders:
+    for folder in all_folders:
         record = read_json(inputs.root / folder / "run.json", RunSettings)
         minimum = max(minimum, record["settings"].get("min_test", 0))
     for column in columns:
+        is_same = column.condition in deterministic
+        folders = all_folders[:1] if is_same else all_folders
         measure = f"{column.name} ({PREFIX[head].partition('.')[0]})"
         score = Score(measure, row, "accuracy", column.scored(head), "premises")
         key = score.metric, score.group
@@ -328,6 +333,7 @@ def _accuracies(
             runs=folders,
             interval=interval,
             decimals=3,
+            trained=system["trained"] and not is_same,
             missing=NOT_UNDER,
         )
         if cell.value is not None or not folders:
