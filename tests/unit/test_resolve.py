@@ -1,5 +1,7 @@
 """Resolution of weights: their order, stand-ins, and reasons for missing models."""
 
+from dataclasses import replace
+
 import pytest
 
 from lextables import ROOT
@@ -220,7 +222,12 @@ def test_a_language_model_may_be_a_gguf_file_in_a_package_or_a_mirror(
     assert weights.weights_folder(settings) == str(file)
     (tmp_path / "models" / name).mkdir(parents=True)
     file.rename(tmp_path / "models" / name / file.name)
-    assert resolve(name, model, choice, [tmp_path], "").location == f"mirror:{name}"
+    in_mirror = Weights(f"mirror:{name}", None, "mirror folder")
+    assert resolve(name, model, choice, [tmp_path], "") == in_mirror
+    # The registry does not name the file.
+    other = model.model_copy(update={"package": None})
+    with_name = replace(in_mirror, gguf=file.name)
+    assert resolve(name, other, choice, [tmp_path], "") == with_name
     assert files.model_files(tmp_path / "models" / name) == [
         tmp_path / "models" / name / file.name
     ]

@@ -389,6 +389,27 @@ def test_published_models_with_the_limits_of_another_grid_are_additional_rows():
     assert rows["GPT 4.1"]["runs"] and rows["GPT 4.1, candidates only"]["runs"]
 
 
+@pytest.mark.parametrize("file", ["gemma-3-4b-it-Q2_K.gguf", "config.json"])
+def test_a_published_row_needs_its_weights_and_no_gguf_file(tmp_path, file):
+    folder = tmp_path / "models/gemma-3-4b-it"
+    folder.mkdir(parents=True)
+    (folder / file).write_bytes(b"GGUF")
+    settings = {"data": "release", "models": "available", "mirror": str(tmp_path)}
+    plan = paper_plan.plan(PAPER, context("contracteval", gpu=True, **settings))
+    rows = {row["row"]: row for row in plan.rows["table3"]}
+    name = "Gemma 3 4B"
+    if file == "config.json":
+        assert rows[name]["runs"]
+        return
+    assert rows[name]["runs"] == {}
+    assert rows[name]["reason"] == (
+        f"needs its published weights, and not the file {file}, as in the paper"
+    )
+    for ending in ("", ", candidates only"):
+        row = rows[f"{name}{ending}, weights of {file}"]
+        assert row["additional"] and row["runs"]
+
+
 @pytest.mark.parametrize(
     "changed",
     [

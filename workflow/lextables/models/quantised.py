@@ -7,16 +7,13 @@ named so) are decimal numbers; buffers, such as the ids of positions, may be int
 """
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
-from lextables.models.files import model_files
 from lextables.models.folders import Fault
+from lextables.models.stored import tensors, weight_files
 from lextables.pipeline.errors import BadInput
 
 INTEGERS = ("I8", "U8", "I16", "U16", "I32", "U32", "I64", "U64")  # of safetensors
-LONGEST_HEADER = 100 << 20  # bytes, as safetensors allows
-COMPLETE = "model.safetensors"
 UNQUANTISED = "use the model before it was quantised"
 
 
@@ -26,14 +23,16 @@ def fault(folder: str | Path) -> Fault | None:
     Only the headers of safetensors are read.  A model with the settings of its
     quantisation is left to transformers, and a damaged file to the loading.
     """
-    for file in _weights_in(Path(folder)):
+    for file in weight_files(Path(folder)):
         if _has_settings(file.parent):
             continue
-        for name, kind in _types(file):
-            if name.endswith("weight") and kind in INTEGERS:
-                what = f"its weights are quantised: {name} in {file.name} has integers"
+        for tensor in tensors(file):
+            if tensor.name.endswith("weight") and tensor.kind in INTEGERS:
+                what = f"{tensor.name} in {file.name} has integers ({tensor.kind})"
                 return Fault(
-                    f"{what} ({kind}), which would be read as they are", UNQUANTISED
+                    f"its weights are quantised: {what}, which would be read as they "
+                    "are",
+                    UNQUANTISED,
                 )
     return None
 
@@ -45,22 +44,6 @@ def check(folder: str | Path) -> None:
         raise BadInput(first_fault.what, where=str(folder), do=first_fault.do)
 
 
-def _weights_in(folder: Path) -> list[Path]:
-    """Return the files of safetensors that are loaded from a model's folder.
-
-    Beside model.safetensors transformers loads no others.
-    """
-    try:
-        files = model_files(folder)
-    except BadInput:  # which the loading raises too
-        return []
-    weights = [file for file in files if file.suffix == ".safetensors"]
-    complete = {file.parent for file in weights if file.name == COMPLETE}
-    return [
-        file for file in weights if file.parent not in complete or file.name == COMPLETE
-    ]
-
-
 def _has_settings(folder: Path) -> bool:
     """Return whether a configuration says how the weights were quantised."""
     try:
@@ -68,21 +51,3 @@ def _has_settings(folder: Path) -> bool:
     except (OSError, ValueError):
         return False
     return isinstance(config, dict) and bool(config.get("quantization_config"))
-
-
-def _types(file: Path) -> Iterator[tuple[str, str]]:
-    """Yield the name and the type of each tensor in a file of safetensors.
-
-    The file begins with the size of its header in eight bytes, and the header, which is
-    JSON.  The library of safetensors is not among the core dependencies, with which
-    runs are planned.
-    """
-    try:
-        with file.open("rb") as opened:
-            size = int.from_bytes(opened.read(8), "little")
-            header = json.loads(opened.read(min(size, LONGEST_HEADER)))
-        for name, tensor in header.items():
-            if name != "__metadata__":
-                yield name, tensor["dtype"]
-    except (OSError, ValueError, TypeError, AttributeError, KeyError):
-        return

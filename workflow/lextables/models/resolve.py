@@ -126,6 +126,8 @@ class Weights:
     ``package:<name>``, ``nltk:<name>``, a hub id, the key of a user's own model, a
     folder below the results, or a server's own name for it; ``revision`` is that of a
     hub id.  ``endpoint`` and ``window`` (tokens) are those of a language model.
+    ``gguf`` names a GGUF file in a mirror that the registry does not name: it may be
+    quantised, or another model.
     """
 
     location: str
@@ -133,6 +135,7 @@ class Weights:
     found: str
     endpoint: str | None = None
     window: int | None = None
+    gguf: str = ""
 
 
 @dataclass(frozen=True)
@@ -184,8 +187,10 @@ def resolve(
     stand_in = model.stand_in
     if choice == "sample" and stand_in and _mirror_folder(stand_in, mirrors):
         return Weights(f"{MIRROR}{stand_in}", None, STANDS_IN)
-    if _mirror_folder(name, mirrors):
-        return Weights(f"{MIRROR}{name}", None, "mirror folder")
+    folder = _mirror_folder(name, mirrors)
+    if folder:
+        gguf = _unregistered_gguf(folder, model)
+        return Weights(f"{MIRROR}{name}", None, "mirror folder", gguf=gguf)
     if model.package and package_folder(model.package):
         module = model.package.partition("/")[0]
         if model.package.endswith(".gguf") and not reads_gguf():
@@ -233,6 +238,17 @@ def _mirror_folder(name: str, mirrors: Sequence[Path]) -> Path | None:
 def _is_model(folder: Path) -> bool:
     """Whether a folder of a mirror has a model."""
     return (folder / "config.json").is_file() or any(folder.glob("*.gguf"))
+
+
+def _unregistered_gguf(folder: Path, model: Model) -> str:
+    """Return the name of the GGUF file that is loaded from a folder; empty for other
+    weights, and for the registered file.
+    """
+    if (folder / "config.json").is_file():
+        return ""
+    names = sorted(file.name for file in folder.glob("*.gguf"))
+    _, _, registered = (model.package or "").rpartition("/")
+    return "" if names == [registered] else names[0]
 
 
 def resolve_extra(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from lextables.models import device, inspection, quantised
+from lextables.models import device, inspection, parameter_count, quantised
 from lextables.models.files import model_files
 from lextables.models.resolve import API, MIRROR, load_models, places
 from lextables.models.weights import PACKAGE, PLACES, check_package, place
@@ -184,7 +184,12 @@ def load(root: Path, path: Path, defaults: Values, config: Values) -> Project:
     for location, place_of_weights in weight_paths.items():
         # Registered models in a mirror; others have a digest or are inspected.
         if location.startswith(MIRROR) and "folder" in place_of_weights:
-            quantised.check(place_of_weights["folder"])
+            folder = Path(place_of_weights["folder"])
+            quantised.check(folder)
+            # A rehearsal has tiny weights under the names of the registered models.
+            if checked.weights != "tiny":
+                name = location.removeprefix(MIRROR)
+                parameter_count.check(folder, name, models[name])
     trained_on.check(checked, models, papers)
     absent = paper_plan.absent_data(checked, papers, source_registry, root)
     gpu = device.expected(checked.device)

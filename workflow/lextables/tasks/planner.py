@@ -688,6 +688,16 @@ class Planner(ABC):
         name = additional_name(row.row, differences)
         return [published, replace(row, row=name, additional=True)]
 
+    def weight_differences(self, model: str) -> list[Difference]:
+        """The difference of a registered model whose weights are a GGUF file that the
+        registry does not name.
+        """
+        weights = self.context.weights(model)
+        if isinstance(weights, Missing) or not weights.gguf:
+            return []
+        needs = f"its published weights, and not the file {weights.gguf}"
+        return [Difference(needs, f"weights of {weights.gguf}")]
+
     def budget_differences(
         self, grid: Grid, descriptions: Sequence[str]
     ) -> list[Difference]:

@@ -451,8 +451,8 @@ class SpanPlanner(Planner):
         """The rows of a language model whose text outputs are scored.
 
         In one row it reads whole contracts, in another only the candidate passages of a
-        linear model.  With the limits of another grid, a published row is not run, and
-        both rows are additional.
+        linear model.  With the limits of another grid, or weights of a GGUF file, a
+        published row is not run, and both rows are additional.
         """
         writing = self.task.asking
         assert isinstance(writing, Writing)  # a task that quotes has no other
@@ -472,7 +472,9 @@ class SpanPlanner(Planner):
         )
         row = self.asked_row(key, panel, settings.plain(), about)
         row = replace(row, additional=panel.additional)
-        rows = self.rows_by_settings(row, self.writing_differences(writing))
+        differences = self.writing_differences(writing)
+        differences += self.weight_differences(panel.model)
+        rows = self.rows_by_settings(row, differences)
         settings = settings.model_copy(update={"least": writing.least})
         run = self.add(
             self.run(ASK, key, "candidates"),
