@@ -47,7 +47,7 @@ from lextables.models.spending import (
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
 from lextables.pipeline.redaction import SHORTEST
-from lextables.pipeline.run import note_deviation, note_once
+from lextables.pipeline.run import note_once, noted
 
 KEY = "OPENAI_API_KEY"  # environment variable
 ATTEMPTS = 8  # of a call, with the first
@@ -320,10 +320,10 @@ class Api:
                 pool.shutdown(cancel_futures=True)
                 raise
         for part in sorted(self._changes):
-            note = note_deviation if part in SAMPLING_PARTS else note_once
+            note = _note_deviation if part in SAMPLING_PARTS else note_once
             note(in_words(part))
         for name in sorted(self._others):
-            note_deviation(f"the server says that the model {name:.80} answered")
+            _note_deviation(f"the server says that the model {name:.80} answered")
         return [future.result() for future in futures]
 
     def expect(self, requests: int, characters: int) -> None:
@@ -463,6 +463,13 @@ class Api:
 
     def _without_key(self, text: str) -> str:
         return text.replace(self._secret, "(the key)") if self._secret else text
+
+
+def _note_deviation(note: str) -> None:
+    """Add a clause on a setting that was not the planned one to the job's runs: their
+    values get no verdict.
+    """
+    noted("deviations", lambda before: [*dict.fromkeys([*(before or []), note])])
 
 
 def _is_same_model(first: str, second: str) -> bool:

@@ -187,13 +187,6 @@ def note_once(note: str) -> None:
     noted("notes", lambda before: [*dict.fromkeys([*(before or []), note])])
 
 
-def note_deviation(note: str) -> None:
-    """Add a clause on a setting that was not the planned one to the job's runs: their
-    values get no verdict.
-    """
-    noted("deviations", lambda before: [*dict.fromkeys([*(before or []), note])])
-
-
 def record_weights(path: str | Path, weights: str | Path) -> None:
     """Add the digest of the weights that a run wrote to its record at ``path``."""
     record = read_json(path, Record)

@@ -238,8 +238,8 @@ def notes_of(run: Record) -> list[str]:
 
 
 def deviates(run: Record) -> bool:
-    """Return whether a run had other settings than planned (`run.note_deviation`), or
-    did not ask all questions.
+    """Return whether a run had other settings than planned (``deviations``), or did not
+    ask all questions.
     """
     asked = run.get("asked") or {}
     return bool(run.get("deviations") or asked.get("not_asked"))
