@@ -25,6 +25,8 @@ class Page:
     operators: str = ""
     entries: str = ""
     resources: str = f"/Font<</F {FONT} 0 R>>/XObject<</P {PICTURE} 0 R>>"
+    contents: str = "{} 0 R"
+    """Its /Contents, with {} for the number of the content."""
 
 
 SHOW_PICTURE = "q 612 0 0 792 0 0 cm /P Do Q\n"
@@ -59,7 +61,7 @@ def pdf(
         at = FIRST_PAGE + 2 * number  # the page, followed by its content
         shown = "".join(f"({line}) Tj T*\n" for line in page.lines)
         bodies[at] = (
-            f"<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents {at + 1} 0 R"
+            f"<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents {page.contents.format(at + 1)}"
             f"/Resources<<{page.resources}>>{page.entries}>>"
         )
         bodies[at + 1] = stream(
@@ -83,6 +85,11 @@ def pdf(
         out += f"{offsets.get(number, 0):010} 00000 {used} \n".encode()
     trailer = f"<</Size {max(bodies) + 1}/Root 1 0 R>>"
     return out + f"trailer{trailer}\nstartxref\n{start}\n%%EOF\n".encode()
+
+
+def form(content: str, entries: str = f"/Resources<</Font<</F {FONT} 0 R>>>>") -> str:
+    """Return a part of a page with operators of its own."""
+    return stream(f"/Type/XObject/Subtype/Form/BBox[0 0 612 792]{entries}", content)
 
 
 def stream(entries: str, content: str) -> str:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.pdf_files import Page, form, pdf
 from lextables.corpora import overlaps
 from lextables.corpora.caselaw import casebody
 from lextables.corpora.caselaw.volume import _cleaned
@@ -49,6 +50,7 @@ from lextables.pipeline import errors, redaction
 from lextables.pipeline.files import json_value
 from lextables.pipeline.job import Lines
 from lextables.review import contract_html, contract_text
+from lextables.review.contract_pdf import read_pdf
 from lextables.review.contract_word import read_word
 from lextables.review.readable import is_readable
 from lextables.sources import characters, fetch, records
@@ -621,6 +623,25 @@ def test_the_time_to_read_a_word_file_grows_about_linearly(tmp_path, kind):
         return word_file(folder, *WORD_FILES[kind](size // 40))
 
     check(lambda path: read_word(path, lambda part: None), path)
+
+
+def nested_forms(depth):
+    """A PDF with a page, and forms in forms, that each draw the next one ten times."""
+    names = [f"N{number}" for number in range(10)]
+    draw_all = "".join(f"/{name} Do\n" for name in names)
+    objects = {}
+    resources = "/Font<</F 3 0 R>>"
+    for number in range(depth + 4, 4, -1):
+        objects[number] = form(draw_all, f"/Resources<<{resources}>>")
+        parts = "".join(f"/{name} {number} 0 R" for name in names)
+        resources = f"/Font<</F 3 0 R>>/XObject<<{parts}>>"
+    return pdf([Page(operators=draw_all, resources=resources)], objects=objects)
+
+
+def test_forms_that_draw_forms_are_read_in_time(tmp_path):
+    path = tmp_path / "nested.pdf"
+    path.write_bytes(nested_forms(21))
+    assert len(read_pdf(path).notes) == 1
 
 
 # Folders of models: (file, beginning, repeated part, end)

@@ -10,7 +10,7 @@ import pytest
 from pypdf import PageObject, PdfReader, PdfWriter
 from pypdf.errors import DependencyError
 
-from helpers.pdf_files import CLAUSES, SHOW_PICTURE, Page, pdf, stamped, stream
+from helpers.pdf_files import CLAUSES, SHOW_PICTURE, Page, form, pdf, stamped, stream
 from lextables.pipeline.errors import BadInput
 from lextables.review import contract_pdf
 from lextables.review.contract_text import read_contract
@@ -31,7 +31,13 @@ OBJECTS = {
     6: stream("/Filter/Unknown", "a filter that does not exist"),
     7: "<41 zz>",
     8: "[8 0 R]",
+    9: form("BT /F 10 Tf (State of Delaware) Tj ET"),
+    10: form("q 0 0 9 9 re S Q"),
+    11: form("x", "/Resources<</Font<</F 3 0 R>>>>/Filter/Unknown"),
 }
+OPTIONS = "/Opt[[(1)(State of New York)][(2)(State of Delaware)]]"
+CHECK_MARKS = "Not read from the PDF: check marks (page 1)."
+IN_ANNOTATIONS = "Not read from the PDF: text in annotations (page 1)."
 OWN_WORDS = "The " + " ".join(f"word{chr(97 + number)}" for number in range(24))
 
 
@@ -69,6 +75,9 @@ def contract(tmp_path: Path, raw: bytes):
         ("/Widget/FT/Tx/V(five\\r\\nyears)", "five\nyears", TYPED),
         ("/Widget/Parent<</FT/Tx/V(five years)>>", "five years", TYPED),
         ("/Widget/FT/Ch/V[(first)(second)]", "first\nsecond", TYPED),
+        (f"/Widget/FT/Ch/V(2){OPTIONS}", "State of Delaware", TYPED),
+        (f"/Widget/FT/Ch/V[(2)(x)]{OPTIONS}", "State of Delaware\nx", TYPED),
+        ("/Widget/FT/Ch/V(x)/Opt[(x)(y)]", "x", TYPED),
         ("/Widget/FT/Tx/V 5 0 R", "long text", TYPED),
         ("/Widget/FT/Tx/V()", "", ""),
         ("/Widget/FT/Tx/V 6 0 R", "", ""),
@@ -80,6 +89,15 @@ def contract(tmp_path: Path, raw: bytes):
         ),
         ("/Widget/FT/Btn/V/Off/AS/Off", "", ""),
         ("/Widget/FT/Sig/V<</Type/Sig/Contents<00>>>", "", ""),
+        ("/Widget/FT/Tx/AP<</N 9 0 R>>", "", IN_ANNOTATIONS),
+        ("/Widget/FT/Tx/V(five years)/AP<</N 9 0 R>>", "five years", TYPED),
+        ("/Widget/FT/Btn/AS/Off/AP<</N<</Off 9 0 R>>>>", "", IN_ANNOTATIONS),
+        ("/Widget/FT/Btn/AS/On/AP<</N<</Off 9 0 R>>>>", "", CHECK_MARKS),
+        ("/Widget/FT/Sig/AP<</N 10 0 R>>/V<</Type/Sig>>", "", ""),
+        ("/Square/AP<</N 9 0 R>>", "", IN_ANNOTATIONS),
+        ("/Square/AP<</N 11 0 R>>", "", IN_ANNOTATIONS),
+        ("/Square/AP<</N 9 0 R>>/F 2", "", ""),
+        ("/Square/AP<</N 8 0 R>>", "", ""),
         (
             "/Text/Contents(Is this right?)",
             "",
@@ -165,6 +183,11 @@ def test_faults_in_annotations_leave_the_text(annotations, tmp_path):
             {5: "<</Name(Draft)>>"},
             ("Text in hidden layers was read as well: Draft.",),
         ),
+        (
+            "/OCProperties<</OCGs[5 0 R 6 0 R]/D<</BaseState/OFF/ON[6 0 R]>>>>",
+            {5: "<</Name(Draft)>>", 6: "<</Name(Final)>>"},
+            ("Text in hidden layers was read as well: Draft.",),
+        ),
         ("/OCProperties<</D<</OFF[]>>>>", {}, ()),
         ("/OCProperties 5", {}, ()),
         (
@@ -190,8 +213,11 @@ def test_other_parts_of_a_file_are_noted_and_their_faults_leave_the_text(
     assert (document.text.strip(), document.notes) == (TEXT, notes)
 
 
-def test_a_form_field_on_a_page_is_read_once(tmp_path):
-    field = "<</Subtype/Widget/FT/Tx/T(law)/V(Delaware)>>"
+@pytest.mark.parametrize(
+    "entries", ["/Tx/V(Delaware)", "/Ch/V(2)/Opt[[(1)(Texas)][(2)(Delaware)]]"]
+)
+def test_a_form_field_on_a_page_is_read_once(entries, tmp_path):
+    field = f"<</Subtype/Widget/T(law)/FT{entries}>>"
     raw = pdf(
         [Page(entries="/Annots[5 0 R]")], "/AcroForm<</Fields[5 0 R]>>", {5: field}
     )

@@ -25,6 +25,8 @@ from pypdf.generic import (
 
 from lextables.pipeline.errors import BadInput
 from lextables.review.contract import LIMIT, Contract, too_long
+from lextables.review.pdf_content import read_content, shows_text
+from lextables.review.pdf_objects import dictionary, items, resolved
 from lextables.review.readable import is_readable
 from lextables.sources.characters import plain, without_tags
 
@@ -36,11 +38,8 @@ WORDS_OF_TEXT = 40
 # A line is repeated if it is on so many pages, and on this share of all pages.
 MIN_COPIES = 3
 MIN_REPEATED = 0.5
-MIN_CURVES = 300  # letters that are drawn as curves; a logo or a signature has fewer
-# text rendering mode of the words that text recognition puts behind a picture
-INVISIBLE = 3
 HIDDEN = 0b100010  # flags of annotations that no screen shows
-MAX_DEPTH = 20  # of nested parts
+MAX_DEPTH = 20  # of nested form fields
 
 _NUMBER = re.compile(r"\d+")
 # Annotations that show something, with or without words.
@@ -72,8 +71,11 @@ class _Page:
     typed: list[str] = field(default_factory=list)
     attached: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
+    unseen: frozenset[str] = frozenset()
     has_pictures: bool = False
+    has_unmapped_letters: bool = False
     is_damaged: bool = False
+    is_incomplete: bool = False
 
     @property
     def whole_text(self) -> str:
@@ -161,7 +163,7 @@ def _is_placeholder(root: DictionaryObject, pages: list[_Page]) -> bool:
     """Return whether the pages only stand for a form that a program draws when the file
     is opened.
     """
-    has_xfa = "/XFA" in _dictionary(root.get("/AcroForm"))
+    has_xfa = "/XFA" in dictionary(root.get("/AcroForm"))
     is_drawn_on_opening = root.get("/NeedsRendering") == BooleanObject(True)
     if has_xfa and is_drawn_on_opening:
         return True
@@ -185,61 +187,41 @@ def _read_page(page_object: PageObject) -> _Page:
     except Exception:  # pypdf raises many types for damaged pages
         log.info("a page cannot be read", exc_info=True)
         page.is_damaged = True
-    for annotation in _items(page_object.get("/Annots")):
-        _add_annotation(page, _dictionary(annotation))
+    appearances = {}  # of annotations that are not listed, by their identity
+    for item in items(page_object.get("/Annots")):
+        annotation = dictionary(item)
+        flags = annotation.get("/F")
+        if isinstance(flags, int) and flags & HIDDEN:
+            continue
+        is_listed = _add_annotation(page, annotation)
+        appearance = _appearance(annotation)
+        if not is_listed and appearance is not None:
+            appearances[id(appearance)] = appearance
+    if any(_draws_text(page_object, each) for each in appearances.values()):
+        page.unread.append("text in annotations")
     return page
 
 
 def _add_content(page: _Page, page_object: PageObject) -> None:
-    """Add the text of a page's content, and whether it shows a picture."""
-    operators: Counter[bytes] = Counter()
-    drawn_parts: set[str] = set()
-    is_recognised = False
-
-    def look(operator: bytes, operands: Any, *_: Any) -> None:
-        """Note an operator of the content: `Do` draws a part, `Tr` sets how text is
-        shown.
-        """
-        nonlocal is_recognised
-        operators[operator] += 1
-        if operator == b"Do":
-            drawn_parts.update(map(str, operands))
-        elif operator == b"Tr" and INVISIBLE in operands:
-            is_recognised = True
-
-    page.text = plain(page_object.extract_text(visitor_operand_before=look)).text
-    is_drawn = operators[b"INLINE IMAGE"] > 0 or operators[b"c"] >= MIN_CURVES
-    has_pictures = is_drawn or _has_picture(page_object, drawn_parts)
-    page.has_pictures = has_pictures and not is_recognised
+    """Add the text of a page's content, and what to know about it."""
+    content = read_content(page_object)
+    page.text = content.text
+    page.unseen = content.unseen
+    page.has_pictures = content.has_pictures and not content.is_recognised
+    page.is_incomplete = content.is_incomplete
+    page.has_unmapped_letters = content.has_unmapped_letters
 
 
-def _has_picture(
-    content: DictionaryObject, drawn_parts: set[str], depth: int = 0
-) -> bool:
-    """Return whether a page, or a part of it, draws a picture; ``drawn_parts`` are
-    names.
+def _add_annotation(page: _Page, annotation: DictionaryObject) -> bool:
+    """Add what an annotation shows: typed text, or the kind of what is not read.
+
+    Returns whether there was anything to add.
     """
-    resources = _dictionary(content.get("/Resources"))
-    parts = _dictionary(resources.get("/XObject"))
-    for name in drawn_parts & parts.keys():
-        part = _dictionary(parts.get(name))
-        if part.get("/Subtype") == "/Image":
-            return True
-        if depth < MAX_DEPTH and _has_picture(part, drawn_parts, depth + 1):
-            return True
-    return False
-
-
-def _add_annotation(page: _Page, annotation: DictionaryObject) -> None:
-    """Add what an annotation shows: typed text, or the kind of what is not read."""
     kind = annotation.get("/Subtype")
-    flags = annotation.get("/F")
     words = _words(annotation.get("/Contents")) or _words(annotation.get("/RC"))
-    if isinstance(flags, int) and flags & HIDDEN:
-        return
     if kind == "/Widget":
-        _add_value(page, annotation)
-    elif kind == "/FreeText" and words:
+        return _add_value(page, annotation)
+    if kind == "/FreeText" and words:
         page.typed.append(words)
     elif kind == "/FreeText":
         page.unread.append("typed text")
@@ -249,22 +231,63 @@ def _add_annotation(page: _Page, annotation: DictionaryObject) -> None:
         page.unread.append(_DRAWINGS[kind])
     elif words and kind not in _NO_COMMENTS:
         page.unread.append("comments")
+    else:
+        return False
+    return True
 
 
-def _add_value(page: _Page, widget: DictionaryObject) -> None:
-    """Add what a form field on a page shows: typed text or a check mark."""
+def _add_value(page: _Page, widget: DictionaryObject) -> bool:
+    """Add what a form field on a page shows: typed text or a check mark.
+
+    Returns whether it shows one.
+    """
     # A widget without a value shows that of the nearest field above it.
     field_ = widget
     depth = 1
     while "/V" not in field_ and "/Parent" in field_ and depth < MAX_DEPTH:
-        field_ = _dictionary(field_.get("/Parent"))
+        field_ = dictionary(field_.get("/Parent"))
         depth += 1
-    text = _words(field_.get("/V"))
+    text = _shown_value(field_)
     state = widget.get("/AS")
     if text:
         page.typed.append(text)
     elif isinstance(state, NameObject) and state != "/Off":
         page.unread.append("check marks")
+    else:
+        return False
+    return True
+
+
+def _shown_value(field_: DictionaryObject) -> str:
+    """Return the text that a form field shows: for a choice, not the value that is sent
+    but the text of the option.
+    """
+    texts = {}
+    for option in items(field_.get("/Opt")):
+        pair = [_words(each) for each in items(option)]
+        if len(pair) == 2:
+            texts[pair[0]] = pair[1]
+    value = resolved(field_.get("/V"))
+    values = value if isinstance(value, ArrayObject) else [value]
+    words = [_words(each) for each in values]
+    return "\n".join(texts.get(each, each) for each in words if each)
+
+
+def _appearance(annotation: DictionaryObject) -> StreamObject | None:
+    """Return the form that an annotation draws."""
+    appearance = dictionary(dictionary(annotation.get("/AP")).get("/N"))
+    if not isinstance(appearance, StreamObject):  # one for each state
+        appearance = dictionary(appearance.get(str(annotation.get("/AS"))))
+    return appearance if isinstance(appearance, StreamObject) else None
+
+
+def _draws_text(page_object: PageObject, appearance: StreamObject) -> bool:
+    """Return whether the appearance of an annotation has text, or cannot be read."""
+    try:
+        return shows_text(page_object, appearance)
+    except Exception:  # pypdf raises many types for damaged streams
+        log.info("the appearance of an annotation cannot be read", exc_info=True)
+        return True
 
 
 def _pages_without_text(pages: list[_Page]) -> list[int]:
@@ -302,7 +325,10 @@ def _masked_lines(page: _Page) -> list[str]:
 def _notes_on_pages(pages: list[_Page], without_text: list[int]) -> Iterator[str]:
     """Yield a sentence for each kind of thing on pages that a reader should know."""
     kinds: defaultdict[str, list[int]] = defaultdict(list)
+    unseen: defaultdict[str, list[int]] = defaultdict(list)
     damaged = []
+    incomplete = []
+    unmapped = []
     stamped = []
     unreadable = []
     typed = []
@@ -314,6 +340,12 @@ def _notes_on_pages(pages: list[_Page], without_text: list[int]) -> Iterator[str
             stamped.append(number)
         elif not is_readable(page.text):
             unreadable.append(number)
+        elif page.has_unmapped_letters:
+            unmapped.append(number)
+        if page.is_incomplete:
+            incomplete.append(number)
+        for kind in sorted(page.unseen):
+            unseen[kind].append(number)
         if page.typed:
             typed.append(number)
         for kind in page.unread:
@@ -323,6 +355,8 @@ def _notes_on_pages(pages: list[_Page], without_text: list[int]) -> Iterator[str
     blank = [number for number in without_text if number not in damaged]
     if damaged:
         yield f"Damaged and not read: {_pages(damaged)} of {len(pages)}."
+    if incomplete:
+        yield f"Text may be missing or wrong on {_pages(incomplete)}: the file has faults there."
     if blank:
         besides = " besides a stamp or a repeated line" if stamped else ""
         yield f"No text was found on {_pages(blank)} of {len(pages)}{besides}."
@@ -331,14 +365,17 @@ def _notes_on_pages(pages: list[_Page], without_text: list[int]) -> Iterator[str
             f"Hardly any English words were found on {_pages(unreadable)}. "
             "If its letters are wrong below, run OCR first."
         )
+    if unmapped:
+        yield (
+            f"A font on {_pages(unmapped)} does not say which letters it shows. "
+            "If letters are wrong below, run OCR first."
+        )
+    if unseen:
+        yield f"Read although no reader may see it: {_with_pages(unseen)}."
     if typed:
         yield f"Text that was typed onto {_pages(typed)} follows the other text of its page."
     if kinds:
-        unread = [
-            f"{kind} ({_pages(sorted(set(numbers)))})"
-            for kind, numbers in kinds.items()
-        ]
-        yield f"Not read from the PDF: {', '.join(unread)}."
+        yield f"Not read from the PDF: {_with_pages(kinds)}."
 
 
 def _notes_on_file(
@@ -347,16 +384,25 @@ def _notes_on_file(
     """Yield a sentence for each part of the file that is not on its pages."""
     if attached:
         yield f"Attached files were not read: {_list(attached)}."
-    if _has_other_values(_dictionary(root.get("/AcroForm")), pages):
+    if _has_other_values(dictionary(root.get("/AcroForm")), pages):
         yield "The content of form fields was not read."
-    properties = _dictionary(root.get("/OCProperties"))
-    layers = _dictionary(properties.get("/D")).get("/OFF")
-    names = [_words(_dictionary(layer).get("/Name")) for layer in _items(layers)]
+    properties = dictionary(root.get("/OCProperties"))
+    layers = _hidden_layers(properties)
+    names = [_words(dictionary(layer).get("/Name")) for layer in layers]
     if names:
         yield f"Text in hidden layers was read as well: {_list(names)}."
-    expected = _dictionary(root.get("/Pages")).get("/Count")
+    expected = dictionary(root.get("/Pages")).get("/Count")
     if isinstance(expected, int) and expected > len(pages):
         yield f"The file is damaged: only {len(pages)} of {expected} pages were found."
+
+
+def _hidden_layers(properties: DictionaryObject) -> list[Any]:
+    """Return the layers that are switched off when the file is opened."""
+    states = dictionary(properties.get("/D"))
+    if states.get("/BaseState") != "/OFF":
+        return list(items(states.get("/OFF")))
+    switched_on = list(items(states.get("/ON")))
+    return [each for each in items(properties.get("/OCGs")) if each not in switched_on]
 
 
 def _has_other_values(form: DictionaryObject, pages: list[_Page]) -> bool:
@@ -365,16 +411,16 @@ def _has_other_values(form: DictionaryObject, pages: list[_Page]) -> bool:
     for page in pages:
         shown.update(page.typed)
     has_check_marks = any("check marks" in page.unread for page in pages)
-    waiting = list(_items(form.get("/Fields")))
+    waiting = list(items(form.get("/Fields")))
     fields: list[DictionaryObject] = []
     while waiting:
-        field_ = _dictionary(waiting.pop())
+        field_ = dictionary(waiting.pop())
         if any(field_ is each for each in fields):
             continue
         fields.append(field_)
-        waiting += _items(field_.get("/Kids"))
+        waiting += items(field_.get("/Kids"))
         value = field_.get("/V")
-        text = _words(value)
+        text = _shown_value(field_)
         is_checked = isinstance(value, NameObject) and value != "/Off"
         if (text and text not in shown) or (is_checked and not has_check_marks):
             return True
@@ -392,7 +438,7 @@ def _attached_files(reader: PdfReader) -> list[str]:
 
 
 def _file_name(specification: Any) -> str:
-    names = _dictionary(specification)
+    names = dictionary(specification)
     return (
         _words(names.get("/UF"))
         or _words(names.get("/F"))
@@ -401,39 +447,21 @@ def _file_name(specification: Any) -> str:
     )
 
 
-# Objects of a PDF, which may be missing, of another type, or damaged
-
-
-def _resolved(value: Any) -> Any:
-    try:
-        return value.get_object() if value is not None else None
-    except Exception:  # pypdf raises many types for damaged objects
-        log.info("an object of the PDF cannot be read", exc_info=True)
-        return None
-
-
-def _dictionary(value: Any) -> DictionaryObject:
-    resolved = _resolved(value)
-    return resolved if isinstance(resolved, DictionaryObject) else DictionaryObject()
-
-
-def _items(value: Any) -> Iterator[Any]:
-    resolved = _resolved(value)
-    return iter(resolved) if isinstance(resolved, ArrayObject) else iter(())
+# Texts
 
 
 def _words(value: Any) -> str:
     """Return the plain text of a string, a list of strings or a stream; "" for anything
     else.
     """
-    resolved = _resolved(value)
-    if isinstance(resolved, ArrayObject):
-        return "\n".join(filter(None, map(_words, resolved)))
-    if isinstance(resolved, StreamObject):
-        resolved = _stream_text(resolved)
-    if not isinstance(resolved, str) or isinstance(resolved, NameObject):
+    string = resolved(value)
+    if isinstance(string, ArrayObject):
+        return "\n".join(filter(None, map(_words, string)))
+    if isinstance(string, StreamObject):
+        string = _stream_text(string)
+    if not isinstance(string, str) or isinstance(string, NameObject):
         return ""
-    text = resolved.replace("\r\n", "\n").replace("\r", "\n")
+    text = string.replace("\r\n", "\n").replace("\r", "\n")
     if text.lstrip().startswith("<"):
         text = without_tags(text)
     return plain(text).text.strip()
@@ -453,6 +481,14 @@ def _list(names: list[str], most: int = 5) -> str:
     if len(names) > most:
         shown.append(f"and {len(names) - most} more")
     return ", ".join(shown)
+
+
+def _with_pages(kinds: dict[str, list[int]]) -> str:
+    """Return kinds of things with the numbers of their pages as text."""
+    listed = [
+        f"{kind} ({_pages(sorted(set(numbers)))})" for kind, numbers in kinds.items()
+    ]
+    return ", ".join(listed)
 
 
 def _pages(numbers: list[int]) -> str:
