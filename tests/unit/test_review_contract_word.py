@@ -395,6 +395,46 @@ def test_the_text_and_the_notes_are_what_a_reader_sees(tmp_path, name):
     assert read(tmp_path / "a.docx", word(body)) == (text, note(listed))
 
 
+DATA = root(
+    "x:c",
+    "<x:law>Utah</x:law><x:law>New\nYork</x:law><x:day at='2024-01-31T00:00:00'/>",
+)
+
+
+@pytest.mark.parametrize(
+    ("xpath", "shown", "properties", "is_listed"),
+    [
+        ("/c/law", "Utah", "", False),
+        ("/ns0:c[1]/ns0:law[2]", "New York", "", False),
+        ("/ns0:c[1]/ns0:law[2]", "Utah", "", True),
+        ("/c/law[3]", "Utah", "", True),
+        ("//law[.='Utah']", "Utah", "", True),
+        ("/c/day/@at", "31 January", '<w:date w:fullDate="2024-01-31Z"/>', False),
+        ("/c/day/@at", "1 February", '<w:date w:fullDate="2024-02-01Z"/>', True),
+        (
+            "/c/law",
+            "Beehive State",
+            '<w:dropDownList><w:listItem w:displayText="Beehive State" w:value="Utah"/></w:dropDownList>',
+            False,
+        ),
+        ("/c/law", "☒", "<w:checkbox/>", False),
+        ("/c/day", "Click", "<w:showingPlcHdr/>", False),
+        ("/c/law", "Click", "<w:showingPlcHdr/>", True),
+    ],
+)
+def test_content_controls_are_noted_if_their_data_has_another_text(
+    xpath, shown, properties, is_listed, tmp_path
+):
+    binding = f'<w:dataBinding w:xpath="{xpath}"/>'
+    content = f"<w:sdtContent>{run(shown)}</w:sdtContent>"
+    control = f"<w:sdt><w:sdtPr>{properties}{binding}</w:sdtPr>{content}</w:sdt>"
+    parts = {"customXml__item1": DATA, "customXml__item2": "<damaged"}
+    raw = word(paragraph(run("State: "), control), **parts)
+    _, notes = read(tmp_path / "a.docx", raw)
+    listed = "content controls bound to data, which may show other text (1)"
+    assert (listed in "".join(notes)) == is_listed
+
+
 def style(kind, name, inner, based_on="", default=""):
     parent = f'<w:basedOn w:val="{based_on}"/>' if based_on else ""
     return f'<w:style w:type="{kind}" w:styleId="{name}"{default}>{parent}{inner}</w:style>'

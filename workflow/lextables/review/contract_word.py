@@ -8,7 +8,7 @@ a reference to another part) is noted.  Tracked changes are read as accepted.
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
@@ -16,6 +16,7 @@ from lxml import etree
 
 from lextables.pipeline.errors import BadInput
 from lextables.review.contract import LIMIT, Contract, too_long
+from lextables.review.word_bindings import FOLDERS_OF_DATA, Bindings
 from lextables.review.word_styles import Element, Styles, is_on, value_at
 from lextables.sources.archives import Bounds, OverBounds, read_member
 from lextables.sources.characters import SYMBOL_FONTS, with_symbols
@@ -37,6 +38,7 @@ _INVISIBLE = (
     "instrText delInstrText fldData docPr cNvPr hlinkClick hlinkHover printerSettings"
     " tabs"
 ).split()
+BOUND = "content controls bound to data, which may show other text"
 REFERENCE = "refers-to-"  # in front of the names of attributes
 DELETIONS = "tracked deletions"
 DRAWING = "text in drawings"
@@ -174,6 +176,12 @@ class _Package:
                 target = f"{path.parent}/{target}"
             by_id[name] = (kind, _part_name(target))
         return by_id
+
+    def data(self) -> Iterator[Element]:
+        """Yield the roots of the parts with data for content controls."""
+        for part in self.names:
+            if part.startswith(FOLDERS_OF_DATA) and part.endswith(".xml"):
+                yield self.xml(part)
 
     def main_part(self) -> tuple[str, Element]:
         """Return the name and the root of the main part."""
@@ -335,6 +343,7 @@ class _Reader:
         self.relationships = self.package.relationships(part)
         self.styles = Styles(self._styles(PurePosixPath(part).parent))
         self.complete_fields = _complete_fields(root)
+        self.bindings = Bindings(root, self.package.data())
         self._walk(root, _Place())
         whole = "".join([*self.out, *self.boxes])
         text = re.sub(r"\n{3,}", "\n\n", whole).strip("\n")
@@ -505,6 +514,8 @@ class _Reader:
                 return
 
     def _content_control(self, element: Element, place: _Place) -> None:
+        if not place.unread and self.bindings.may_show_other_text(element):
+            self._note(BOUND)
         if is_on(element.find("sdtPr/showingPlcHdr")):
             place = place.left_out(PLACEHOLDERS)
         self._children(element, place)
