@@ -151,6 +151,19 @@ def test_a_reranker_that_is_anlis_checkpoint_has_one_run_for_all_seeds():
     assert rows["albert-xxlarge-v2_DocNLI"] == (True, {3})
 
 
+def test_rows_name_the_other_data_sets_that_their_models_are_trained_on():
+    made = plan(
+        PAPER, context("lawngnli", data="release", models="paper", grid="paper")
+    )
+    found = {row["row"]: row["training_data"] for row in made.rows["table13"]}
+    # The authors' checkpoint needs no training here.
+    assert found[ALBERT] == []
+    assert found["roberta-large_vanilla"] == []
+    assert found["allenai_longformer-base-4096_anli"] == ["anli"]
+    long = "allenai_longformer-base-4096_ConTRoL-dataset"
+    assert found[long] == ["anli", "control"]
+
+
 # Computed values.
 
 

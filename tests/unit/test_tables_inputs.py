@@ -12,6 +12,7 @@ from lextables.pipeline.run import SCORES
 from lextables.tables.cells import Cell, build
 from lextables.tables.inputs import (
     Inputs,
+    by_training_data,
     comparable,
     in_words,
     provenance,
@@ -52,6 +53,30 @@ def test_provenance_uses_the_current_notes_of_the_registry(census):
     assert not comparable(found)
     assert comparable(found[:1])
     assert comparable(provenance(census, {}))
+
+
+def test_values_of_models_that_learnt_from_other_data_are_not_comparable():
+    rows = [
+        {
+            "additional": False,
+            "training_data": ["anli", "docnli"],
+            "runs": {"1": ["a"]},
+        },
+        {"additional": False, "training_data": ["docnli"], "runs": {"1": ["b"]}},
+        {"additional": True, "training_data": ["anli"], "runs": {"1": ["c"]}},
+    ]
+    cells = [Cell("r", run, 1.0, runs=(run,), reason="cut") for run in "abc"]
+    # Computed from all models.
+    cells.append(Cell("r", "all", 1.0, runs=("b", "a")))
+    comparable_data = {"anli": False, "docnli": True}
+    found = list(by_training_data(cells, rows, comparable_data))
+    reason = "its models were trained on anli, not comparable with the paper"
+    assert [(cell.comparable, cell.reason) for cell in found] == [
+        (False, f"cut; {reason}"),
+        (None, "cut"),
+        (None, "cut"),
+        (False, reason),
+    ]
 
 
 COUNTED = {

@@ -26,6 +26,8 @@ rule table:
         census=TABLES.census,
         # The census of each other data set that the table shows.
         other_censuses=TABLES.other_censuses,
+        # The census of each other data set that models of published rows learnt from.
+        training_censuses=TABLES.training_censuses,
         # resources/papers/<paper>.yaml.
         paper=TABLES.registry,
         # Of the runs that the table shows.

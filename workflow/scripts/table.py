@@ -1,9 +1,10 @@
 """Write one table or figure of a paper: csv, md and html, svg for a figure, and the
 paired comparisons of its systems as csv.
 
-Rules `table` and `figure` (tables.smk).  ``census`` is that of the table's data set and
-``other_censuses`` those of other data sets that it shows.  ``rows`` are the planned
-rows with the folders of their runs, and ``root`` is the folder of the results.
+Rules `table` and `figure` (tables.smk).  ``census`` is that of the table's data set,
+``other_censuses`` those of other data sets that it shows, and ``training_censuses``
+those of other data sets that its models learnt from.  ``rows`` are the planned rows
+with the folders of their runs, and ``root`` is the folder of the results.
 """
 
 from importlib import import_module
@@ -17,6 +18,7 @@ from lextables.tables import comparison, published, render
 from lextables.tables.cells import build, to_csv
 from lextables.tables.inputs import (
     Inputs,
+    by_training_data,
     comparable,
     explained,
     provenance,
@@ -52,6 +54,13 @@ with job(snakemake.log[0]):
     )
     tables = import_module(f"lextables.papers.{paper}.tables")
     cells = list(tables.cells(name, inputs))  # the values that were computed here
+    if is_comparable:
+        # The data that models learnt from must be the paper's, too.
+        comparable_data = {}
+        for census in map(Path, snakemake.input.training_censuses):
+            is_published = comparable(provenance(census, texts))
+            comparable_data[census.parent.name] = is_published
+        cells = list(by_training_data(cells, inputs.rows, comparable_data))
     # The published rows with both values and their verdicts, then additional rows.
     lines = build(
         inputs.published, explained(cells, inputs), is_comparable, entry.why_off

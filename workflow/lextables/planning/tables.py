@@ -89,6 +89,16 @@ class Tables:
         names = self.entry(wildcards).beside
         return [project.census(name) for name in names if name not in project.absent]
 
+    def training_censuses(self, wildcards: Wildcards) -> Files:
+        """Input: the census of each other data set on which models of published rows
+        are trained.
+        """
+        names: set[str] = set()
+        for row in self.rows(wildcards):
+            if not row["additional"]:
+                names.update(row["training_data"])
+        return [self.project.census(name) for name in sorted(names)]
+
     def absent(self, wildcards: Wildcards) -> dict[str, str]:
         """Param: {other data set of a table that is not available: the reason}."""
         absent = self.project.absent

@@ -22,7 +22,7 @@ from lextables.pipeline.config import Config
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import Run
 from lextables.registry.paper import Paper
-from lextables.tasks.planner import Context, Row, Spec
+from lextables.tasks.planner import TRAIN, Context, Row, Spec
 
 FACTS = ROOT / "resources/facts/overlaps.csv"
 # Raw collections from which several data sets were taken.
@@ -104,7 +104,8 @@ def with_training_data(
     context: Context,
     data_by_model: Mapping[str, DataSetNames],
 ) -> Row:
-    """Return a row of a data set's task with ``trained_on`` and ``seen`` (`Row`).
+    """Return a row of a data set's task with ``trained_on``, ``seen`` and
+    ``training_data`` (`Row`).
 
     ``runs`` are the row's runs and their dependencies, ``specs`` their settings, and
     ``data_by_model`` is from `of_models`.  A model trained here has read the training
@@ -131,10 +132,12 @@ def with_training_data(
         notes.append(f"its model was trained on {name}, which contains {part}")
     if not is_known:
         listed.append("unknown")
+    others = {run.data_set for run in runs if run.experiment == TRAIN} - {dataset}
     return replace(
         row,
         trained_on=", ".join(listed) or "none of the data sets here",
         seen="; ".join(notes),
+        training_data=tuple(sorted(others)),
     )
 
 

@@ -259,6 +259,30 @@ def explained(cells: Iterable[Cell], inputs: Inputs) -> Iterator[Cell]:
         yield _with_reasons(cell, reasons)
 
 
+def by_training_data(
+    cells: Iterable[Cell], rows: Iterable[Record], comparable_data: Mapping[str, bool]
+) -> Iterator[Cell]:
+    """Yield the cells; a published row's values are not comparable if its models were
+    trained on another data set that is not the paper's.
+
+    ``rows`` are the planned rows, and ``comparable_data`` is {data set: whether it is
+    the paper's}.
+    """
+    reasons: dict[str, str] = {}
+    for row in rows:
+        names = [name for name in row["training_data"] if not comparable_data[name]]
+        if names and not row["additional"]:
+            data = " and ".join(names)
+            reason = f"its models were trained on {data}, not comparable with the paper"
+            for runs in row["runs"].values():
+                reasons.update(dict.fromkeys(runs, reason))
+    for cell in cells:
+        reason = next((reasons[run] for run in cell.runs if run in reasons), "")
+        if reason:
+            cell = replace(_with_reasons(cell, [reason]), comparable=False)
+        yield cell
+
+
 def in_words(counts: Record) -> str:
     """Return the counts of a run's requests (`asked` in its record) as one clause."""
     clauses = []

@@ -311,6 +311,8 @@ class Row:
     """The training data sets of its models, as text."""
     seen: str = ""
     """Which of these data sets contain the test texts, as text."""
+    training_data: tuple[str, ...] = ()
+    """The other data sets on which its models are trained here."""
     runs: dict[str, tuple[Run, ...]] = field(default_factory=dict)
     """{condition: its runs, one per seed}."""
     about: JsonObject = field(default_factory=dict)
@@ -318,11 +320,12 @@ class Row:
 
     def plain(self) -> JsonObject:
         """The row as plain values, for a rule's params: its `ROW_FIELDS`, the fields
-        ``about`` it, and {condition: folders of its runs}.
+        ``about`` it, its ``training_data``, and {condition: folders of its runs}.
         """
         plain = dict(self.about)
         for name in ROW_FIELDS:
             plain[name] = getattr(self, name)
+        plain["training_data"] = list(self.training_data)
         folders = {}
         for condition, runs in sorted(self.runs.items()):
             folders[condition] = [run.folder for run in runs]
