@@ -7,7 +7,7 @@ poolers, and of tied weights a file may have one copy or several.
 from pathlib import Path
 
 from lextables.models.resolve import Model
-from lextables.models.stored import tensors, weight_files
+from lextables.models.stored import Tensor, tensors, weight_files
 from lextables.pipeline.errors import BadInput
 
 TOLERANCE = 0.1  # share of the registered number, for heads and poolers
@@ -43,7 +43,7 @@ def counts(folder: Path) -> set[int]:
 
     Empty without such files.
     """
-    stored = []
+    stored: list[Tensor] = []
     for file in weight_files(folder):
         stored += tensors(file)
     if not stored:
