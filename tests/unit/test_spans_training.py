@@ -1,5 +1,8 @@
 """Training of span-extraction models: its windows, its updates and its record."""
 
+import json
+import shutil
+
 import numpy as np
 import pytest
 import torch
@@ -12,10 +15,12 @@ from helpers.optimisers import LINEAR, optimiser
 from helpers.recorded_seeds import record_seeds
 from helpers.trained_spans import changed, dataset_of, sampled, tuned
 from lextables.models import checkpoints, loading
-from lextables.models.checkpoints import work_folder
+from lextables.models.checkpoints import keep
 from lextables.models.tokenizers import load_tokenizer
+from lextables.pipeline.dataset import read, write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import training
+from lextables.tasks.spans import windows as windows_module
 from lextables.tasks.spans.features import WindowSource, write_features
 from lextables.tasks.spans.settings import Training
 from lextables.tasks.spans.squad import held_out_contracts
@@ -255,8 +260,8 @@ def test_each_random_part_uses_the_seed_of_the_run(
     places = [(training, name) for name in parts]
     seeds = record_seeds(monkeypatch, *places, (loading, "load_span_model"))
     settings = changed(RUN, weights=encoder, max_updates=1, percent=60)
-    files = {"work": tmp_path / "work", "output": tmp_path / "weights"}
-    train(files_of(data), settings, seed=3, search=False, device=CPU, **files)
+    options = {"work_root": tmp_path, "identity": {}, "output": tmp_path / "weights"}
+    train(files_of(data), settings, seed=3, search=False, device=CPU, **options)
     assert seeds == {
         "part": {3},
         "balanced": {3},
@@ -271,8 +276,9 @@ def test_a_training_is_recorded_and_resumes_from_its_own_checkpoint(
     settings = changed(RUN, weights=encoder, max_updates=2, save_every=1)
     files = files_of(data)
     job = {"seed": 0, "search": False, "device": CPU, "output": tmp_path / "weights"}
-    work = work_folder(tmp_path, work_settings(settings, 0, False, {}))
-    record = train(files, settings, work=work, **job)
+    job |= {"work_root": tmp_path / "work", "identity": {}}
+    record = train(files, settings, **job)
+    (work,) = (tmp_path / "work").iterdir()
     assert record == {
         "trial": {"learning_rate": 1e-3, "epochs": 2},
         "updates": 2,
@@ -283,7 +289,25 @@ def test_a_training_is_recorded_and_resumes_from_its_own_checkpoint(
     vocabulary = load_tokenizer(tmp_path / "weights").get_vocab()
     assert vocabulary == load_tokenizer(encoder).get_vocab()
     # With a checkpoint at the last update, the same training ends immediately.
-    assert train(files, settings, work=work, **job)["resumed_from_update"] == 2
+    assert train(files, settings, **job)["resumed_from_update"] == 2
+
+
+def test_a_training_on_changed_windows_starts_anew(data, encoder, tmp_path):
+    folder = shutil.copytree(data, tmp_path / "data")
+    settings = changed(RUN, weights=encoder, max_updates=1, save_every=1)
+    job = {"seed": 0, "search": False, "device": CPU, "output": tmp_path / "weights"}
+    job |= {"work_root": tmp_path / "work", "identity": {}}
+    finished = train(files_of(folder), settings, **job)
+    record = tmp_path / "run.json"
+    record.write_text(json.dumps(finished))
+    keep(job["work_root"], finished["work"], job["output"], record)
+    assert train(files_of(folder), settings, **job) == finished
+    for path in (folder / "windows").glob("windows-*.parquet"):
+        rows = [row | {"end_position": row["start_position"]} for row in read(path)]
+        write(windows_module.WINDOWS, rows, path)
+    anew = train(files_of(folder), settings, **job)
+    assert anew["work"] != finished["work"]
+    assert anew["resumed_from_update"] == 0
 
 
 @pytest.mark.parametrize(
@@ -293,8 +317,10 @@ def test_a_training_is_recorded_and_resumes_from_its_own_checkpoint(
         {"search": True},
         {"identity": {"code": "b"}},
         {"settings": changed(RUN, learning_rate=2e-3)},
+        {"items": "b"},
     ],
 )
 def test_another_training_has_another_work_folder(changes):
     given = {"settings": RUN, "seed": 0, "search": False, "identity": {"code": "a"}}
+    given["items"] = "a"
     assert work_settings(**given) != work_settings(**given | changes)

@@ -288,14 +288,14 @@ def test_an_encoder_learns_spans_and_its_copy_predicts_them(folders, name, tmp_p
         tmp_path / "windows",
     )
     weights = tmp_path / "weights"
-    (tmp_path / "work").mkdir()
     record = span_training.train(
         files,
         settings,
         seed=0,
         search=False,
         device=CPU,
-        work=tmp_path / "work",
+        work_root=tmp_path / "work",
+        identity={},
         output=weights,
     )
     assert record["updates"] == 2

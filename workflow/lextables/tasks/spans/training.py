@@ -11,7 +11,7 @@ from torch.nn.functional import cross_entropy
 from transformers import PreTrainedModel, TrainingArguments
 
 from lextables.models import checkpoints, loading
-from lextables.models.checkpoints import arguments
+from lextables.models.checkpoints import arguments, work_folder
 from lextables.models.device import mixed
 from lextables.models.in_parts import Batch, InParts
 from lextables.models.loading import save
@@ -73,14 +73,15 @@ def train(
     seed: int,
     search: bool,
     device: torch.device,
-    work: Path,
+    work_root: str | Path,
+    identity: JsonObject,
     output: str | Path,
 ) -> JsonObject:
     """Fine-tune a model, save it to ``output``, and return what `run.json` records.
 
-    A ``search`` leaves out the windows of the held-out contracts.  ``work`` is the
-    folder of the checkpoints (`checkpoints.work_folder`); a finished training that is
-    kept there is reused.
+    A ``search`` leaves out the windows of the held-out contracts.  Checkpoints are in a
+    folder of ``work_root`` (`work_settings`, with ``identity``); a finished training
+    that is kept there is reused.
     """
     folder = weights_folder(settings.plain())
     tokenizer = load_tokenizer(folder)
@@ -91,6 +92,10 @@ def train(
     splits = contract_splits(files.contracts)
     rows, weight = training_rows(windows, splits, settings, seed, search)
     dataset.rows = rows
+    items = dataset.digest()
+    work = work_folder(
+        work_root, work_settings(settings, seed, search, identity, items)
+    )
     if record := checkpoints.finished(work, output):
         return record
     model = loading.load_span_model(folder, device, seed)
@@ -113,17 +118,19 @@ def train(
 
 
 def work_settings(
-    settings: Training, seed: int, search: bool, identity: JsonObject
+    settings: Training, seed: int, search: bool, identity: JsonObject, items: str
 ) -> JsonObject:
     """Return what identifies the work folder of a training (`checkpoints.work_folder`).
 
-    ``identity`` is that of data, code, libraries and device.
+    ``identity`` is that of data, code, libraries and device; ``items`` is the digest of
+    the windows that are trained on (`WindowDataset.digest`).
     """
     return {
         "settings": settings.plain(),
         "seed": seed,
         "search": search,
         "identity": dict(identity),
+        "items": items,
     }
 
 

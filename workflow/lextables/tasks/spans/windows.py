@@ -278,6 +278,16 @@ class WindowDataset(torch.utils.data.Dataset):
             sequence["token_type_ids"] = np.concatenate(types)
         return sequence
 
+    def digest(self) -> str:
+        """Return a digest of all items, in their order."""
+        digest = hashlib.sha256()
+        for item in range(len(self)):
+            sequence = self[item]
+            digest.update(f"{len(sequence['input_ids'])}\n".encode())
+            for value in sequence.values():
+                digest.update(np.asarray(value).tobytes())
+        return digest.hexdigest()[:16]
+
     def contract_from(self, item: int) -> int:
         """Return the position of the first contract token in an item."""
         category = self.windows.category[self.rows[item]]

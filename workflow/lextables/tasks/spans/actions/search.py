@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from lextables.models import device
-from lextables.models.checkpoints import clear, work_folder
+from lextables.models.checkpoints import clear
 from lextables.pipeline.dataset import write
 from lextables.pipeline.finite import NotFinite
 from lextables.pipeline.run import recorded
@@ -18,7 +18,7 @@ from lextables.tasks.spans.inference import InferenceFiles, read_contracts
 from lextables.tasks.spans.schema import NBEST
 from lextables.tasks.spans.settings import Search
 from lextables.tasks.spans.squad import contract_splits, held_out_contracts
-from lextables.tasks.spans.training import train, work_settings
+from lextables.tasks.spans.training import train
 from lextables.tasks.spans.windows import WindowFiles
 
 _log = logging.getLogger("lextables")
@@ -39,8 +39,6 @@ def run(job: Job) -> None:
     ):
         weights = f"{scratch}/weights"
         record["device"] = device.describe(where)
-        owner = job.identity(device.kind(where))
-        work = work_folder(job.work, work_settings(settings, job.seed, True, owner))
         try:
             record |= train(
                 WindowFiles(contracts, questions, windows),
@@ -48,7 +46,8 @@ def run(job: Job) -> None:
                 seed=job.seed,
                 search=True,
                 device=where,
-                work=work,
+                work_root=job.work,
+                identity=job.identity(device.kind(where)),
                 output=weights,
             )
             _log.info("trained: %s", record)

@@ -4,11 +4,11 @@ import logging
 from pathlib import Path
 
 from lextables.models import device
-from lextables.models.checkpoints import keep, work_folder
+from lextables.models.checkpoints import keep
 from lextables.pipeline.run import recorded
 from lextables.tasks.job import Job
 from lextables.tasks.spans.settings import Training
-from lextables.tasks.spans.training import train, work_settings
+from lextables.tasks.spans.training import train
 from lextables.tasks.spans.windows import WindowFiles
 
 _log = logging.getLogger("lextables")
@@ -26,14 +26,14 @@ def run(job: Job) -> None:
         record["device"] = device.describe(where)
         if choice:
             record["choice"] = choice
-        owner = job.identity(device.kind(where))
         record |= train(
             WindowFiles(contracts, questions, windows),
             settings,
             seed=job.seed,
             search=False,
             device=where,
-            work=work_folder(job.work, work_settings(settings, job.seed, False, owner)),
+            work_root=job.work,
+            identity=job.identity(device.kind(where)),
             output=weights,
         )
         _log.info("trained: %s", record)
