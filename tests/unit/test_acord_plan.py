@@ -286,11 +286,11 @@ def test_openai_models_with_our_prompt_are_additional_rows():
     assert all(row.additional for row in rows.values())
 
 
-def test_a_users_cross_encoder_without_a_length_reads_512_tokens(tmp_path):
+def test_a_users_cross_encoder_reads_its_own_length(tmp_path):
     (tmp_path / "config.json").write_text("{}")
     mine = {"name": "Mine", "kind": "cross-encoder", "model": str(tmp_path)}
     found = laid_out(extra_models=[mine], models="available")
     settings = [
         spec.settings for run, spec in found.specs.items() if "own-mine" in run.model
     ]
-    assert settings and {one["max_length"] for one in settings} == {512}
+    assert settings and {one["max_length"] for one in settings} == {None}

@@ -2,6 +2,7 @@
 length.
 """
 
+import copy
 import json
 import logging
 import shutil
@@ -22,6 +23,7 @@ from sentence_transformers.sentence_transformer.modules import (
 )
 from torch.nn.functional import cross_entropy
 from transformers import (
+    AutoModelForSequenceClassification,
     BartConfig,
     BertConfig,
     Data2VecTextConfig,
@@ -35,7 +37,7 @@ from transformers import (
 )
 
 from helpers import tiny_encoders
-from lextables.models import bi_encoder, folders, loading, own_settings
+from lextables.models import bi_encoder, cross_encoder, folders, loading, own_settings
 from lextables.models.bi_encoder_training import GradedSoftmax, prompts
 from lextables.models.files import model_files
 from lextables.models.positions import positions
@@ -290,6 +292,25 @@ def test_a_text_is_cut_where_the_positions_end(
         note.startswith(f"texts are cut at {reads} tokens: the model has positions")
         for note in notes
     )
+
+
+@pytest.mark.parametrize(
+    ("family", "length", "reads"),
+    [("bert", 10, 10), ("bert", 512, 64), ("modernbert", 600, 600)],
+)
+def test_a_cross_encoder_reads_its_own_number_of_tokens(
+    tmp_path, family, length, reads
+):
+    folder = tiny_encoders.save(tmp_path, family)[family]
+    config = copy.deepcopy(tiny_encoders.CONFIGS[family])
+    config.num_labels = 1
+    AutoModelForSequenceClassification.from_config(config).save_pretrained(folder)
+    path = Path(folder, "tokenizer_config.json")
+    tokenizer = json.loads(path.read_text()) | {"model_max_length": length}
+    path.write_text(json.dumps(tokenizer))
+    model = cross_encoder.load(folder, CPU, None)
+    assert model.max_seq_length == reads
+    assert np.isfinite(cross_encoder.score(model, [("cash", LONG)])).all()
 
 
 @pytest.fixture

@@ -26,6 +26,7 @@ from lextables.models.checkpoints import AtUpdates, arguments, train
 from lextables.models.device import mixed
 from lextables.models.files import check_named_code
 from lextables.models.in_parts import Batch, InParts, in_parts_that_fit
+from lextables.models.own_settings import set_length
 from lextables.models.settings import UpdateSettings
 from lextables.models.tokenised import tokenised
 from lextables.pipeline.errors import loading_weights
@@ -39,7 +40,7 @@ TOKENISED = 16_384  # pairs in memory as tokens, about 200 MB if they have 512 t
 def load(
     folder: str,
     device: torch.device,
-    max_length: int,
+    max_length: int | None,
     seed: int = 0,
     *,
     fresh_head: bool = False,
@@ -47,6 +48,7 @@ def load(
     """Load a cross-encoder; with ``fresh_head``, ``seed`` initialises a missing
     relevance head.
 
+    ``max_length`` is that of a pair in tokens; None: the model's own (`set_length`).
     Its weights are in single precision, whatever the precision of their file. Raises
     `BadInput` for a model whose configuration names code, and for missing weights: with
     ``fresh_head`` those of the encoder.
@@ -62,6 +64,9 @@ def load(
         folder, device=str(device), max_length=max_length, num_labels=1
     )
     loading.check_finite(folder, model)
+    if max_length is None:
+        own: Any = model  # it has the length and the tokenizer of a sentence encoder
+        set_length(own, None)
     return model.float()
 
 

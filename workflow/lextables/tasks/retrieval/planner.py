@@ -41,7 +41,6 @@ from lextables.tasks.planner import (
 from lextables.tasks.references import Names, Reference
 from lextables.tasks.retrieval.ranking import Chunks
 
-USER_MAX_LENGTH = 512
 BM25 = {"k1": 0.9, "b": 0.4}  # Anserini's defaults
 DocumentForm = Literal["whole", "paragraphs", "filtered"]
 System = TypeVar("System", "Reranker", "Finetuned")
@@ -814,9 +813,8 @@ class RetrievalPlanner(Planner):
             weights = self.context.weights(reranker.model)
             if isinstance(weights, Missing):
                 return weights
-            longest = self.max_length(reranker.model) or USER_MAX_LENGTH
             settings.update(model_settings(reranker.model, weights))
-            settings["max_length"] = longest
+            settings["max_length"] = self.max_length(reranker.model)
         if isinstance(hits_by_form, Missing):
             return hits_by_form
         runs: dict[str, tuple[Run, ...]] = {}
