@@ -304,10 +304,10 @@ def test_a_text_is_encoded_once_for_all_heads(prepared, folders, monkeypatch):
         sizes.append(len(inputs["input_ids"]))
         return represent(self, **inputs)
 
-    monkeypatch.setattr(multi_head.MultiHead, "represent", counting)
     answers = [len(answers) for answers in HEADS.values()]
     model = multi_head.load(folders["bert"], answers, "own", seed=0)
     model.train()
+    monkeypatch.setattr(multi_head.MultiHead, "represent", counting)
     rows = read_heads(model, list(HEADS), given.material.to_predict, given.tokens, CPU)
     assert (sizes, len(rows), model.training) == ([4], 4 * 4, True)
 
