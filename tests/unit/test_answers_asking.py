@@ -227,6 +227,15 @@ def test_the_model_is_asked_only_about_the_paragraphs_most_similar_to_a_question
     assert shown == {"ARB", "SOLD"}
 
 
+def test_a_paragraph_without_an_answer_is_not_marked(data):
+    loaded = load(data, NAMES)
+    prompt = "resources/prompts/policy_paragraph.txt"
+    model = FakeModel(lambda text: {"Sorry": 1.0})
+    marks, answered = marks_of(loaded, asker(model, "retrieved", prompt, orders=2))
+    assert counts(answered)["unanswered"] == 6
+    assert not marks.any()
+
+
 def test_the_number_of_requests_is_reported_before_asking(data):
     model = FakeModel(lawyer)
     answers(data, model, orders=2)

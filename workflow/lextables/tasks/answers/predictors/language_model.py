@@ -3,8 +3,8 @@
 Answers are distributions over a question's options (Marotta-Wurgler and Stein, Section
 5, use the model's log-probabilities), after the whole document or the paragraphs most
 similar to the question.  Marks are the probabilities that a paragraph is relevant to a
-question; only the paragraphs most similar to the question are asked about, and the
-others get 0.
+question; only the paragraphs most similar to the question are asked about.  The others,
+and those without an answer, get 0.
 
 Prompts that begin with the same text are adjacent, so that a model evaluates the text
 once.
@@ -173,7 +173,8 @@ def answers_of(data: Collection, asker: Asker) -> tuple[Answers, list[Answered]]
 def marks_of(data: Collection, asker: Asker) -> tuple[np.ndarray, list[Answered]]:
     """Ask about the `best` paragraphs of a document for each question.
 
-    Return the marks and all answers.  The marks are float64 (paragraphs, questions).
+    Return the marks and all answers.  The marks are float64 (paragraphs, questions),
+    0 for a paragraph without an answer.
     """
     paragraphs = data.texts()
     questions = list(data.questions.values())
@@ -194,7 +195,8 @@ def marks_of(data: Collection, asker: Asker) -> tuple[np.ndarray, list[Answered]
             asked.append(asker.question(paragraphs[row], question.text, RELEVANT))
         replies = asker.ask(asked)
         for place, reply in zip(batch, replies, strict=True):
-            probabilities[place] = reply.probabilities[0]
+            if any(order.winners for order in reply.orders):
+                probabilities[place] = reply.probabilities[0]
         answered += replies
     return probabilities, answered
 
