@@ -431,3 +431,26 @@ def test_an_invalid_task_raises(changed):
     SpanTask.model_validate(task)
     with pytest.raises(ValidationError):
         SpanTask.model_validate(task | changed)
+
+
+TERM_QUOTE = "The term is five years."
+
+
+@pytest.mark.parametrize(
+    ("parts", "output"),
+    [
+        ([NO_CLAUSE, NO_CLAUSE], NO_CLAUSE),
+        ([NO_CLAUSE, "There is no related clause here."], NO_CLAUSE),
+        (["", NO_CLAUSE], ""),
+        (["", " "], ""),
+        (["", TERM_QUOTE, NO_CLAUSE], TERM_QUOTE),
+        ([TERM_QUOTE, TERM_QUOTE], f"{TERM_QUOTE}{outputs.BETWEEN}{TERM_QUOTE}"),
+        (
+            [f"{TERM_QUOTE}\nNo related clause on renewal.", NO_CLAUSE],
+            f"{TERM_QUOTE}\nNo related clause on renewal.",
+        ),
+        ([], NO_CLAUSE),  # a question without a candidate
+    ],
+)
+def test_a_clause_is_denied_only_if_every_part_denies_it(parts, output):
+    assert writing.joined(parts) == output

@@ -6,6 +6,7 @@ that a server or an engine can keep the contract in its cache.  A contract that 
 the model's window is read in parts, and the outputs that quote something are joined.
 """
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -93,11 +94,23 @@ def write(
 
 
 def joined(outputs: Sequence[str]) -> str:
-    """Return the only output, or those of several that do not deny a clause."""
+    """Return the only output, or those of several parts that quote something.
+
+    If none does, the clause is denied only if each part denies it: with an empty
+    output, a part may have a clause, and the whole output is empty.
+    """
     if len(outputs) == 1:
         return outputs[0]
-    quoting = [output for output in outputs if not denies(output)]
-    return BETWEEN.join(quoting) or NO_CLAUSE
+    quoting = [output for output in outputs if _quotes(output)]
+    if quoting:
+        return BETWEEN.join(quoting)
+    return NO_CLAUSE if all(output.strip() for output in outputs) else ""
+
+
+def _quotes(output: str) -> bool:
+    """Whether an output has a sentence or line that does not deny a clause."""
+    sentences = re.split(r"[.\n]", output)
+    return any(re.search(r"\w", each) and not denies(each) for each in sentences)
 
 
 @dataclass(frozen=True)
