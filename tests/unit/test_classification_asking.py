@@ -4,6 +4,7 @@ import math
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from helpers.fake_language_model import FakeModel
@@ -115,6 +116,24 @@ def test_each_example_gets_the_answer_of_the_model(data):
         0,
     )
     assert counted["outside"] == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize("model", [{"A": 1.0}, {"Sorry": 1.0}])
+def test_the_order_of_the_options_decides_no_tie(data, model):
+    # The option listed first wins in both orders, or no option is named.
+    names = [f"{number:02}" for number in range(60)]
+    files = data(examples=[example(name, "law", "t1") for name in names])
+    rows, _ = asked(files, FakeModel(lambda text: model))
+    chosen = [np.argmax(row["logits"]) for row in rows]
+    tied = (0, 2) if "A" in model else (0, 1, 2)
+    assert set(chosen) == set(tied)
+    assert np.bincount(chosen)[list(tied)].min() > 10
+    for row, place in zip(rows, chosen, strict=True):
+        assert sum(row["probabilities"]) == pytest.approx(1)
+        assert max(row["probabilities"]) == pytest.approx(1 / len(tied), abs=1e-5)
+        assert np.argmax(np.float32(row["logits"])) == place
+    again, _ = asked(files, FakeModel(lambda text: model))
+    assert again == rows
 
 
 def test_logits_are_finite_log_odds(data):

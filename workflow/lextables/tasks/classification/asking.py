@@ -1,8 +1,11 @@
 """Multiple-choice questions about test examples; the options are a head's answers.
 
-The probabilities of the answers sum to one; their log odds are stored as logits.
+The probabilities of the answers sum to one; their log odds are stored as logits.  Of
+several answers with the highest probability one is drawn: metrics would choose the
+first of the list, which may be the same one for all examples.
 """
 
+import hashlib
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -23,6 +26,8 @@ from lextables.tasks.classification.examples import (
 from lextables.tasks.classification.settings import AskingSettings, Reading
 
 ASKED_AT_ONCE = 256  # questions; their prompts are in memory together
+_RAISE = 1e-6  # of the probability of a drawn answer; kept in single precision
+_EQUAL = 1e-9  # probabilities that differ by less are equal
 _CERTAIN = 1e-9  # distance of a probability from 0 and 1, at least, in log odds
 
 
@@ -132,13 +137,33 @@ def _questions(
 
 def _prediction(row: Row, answered: Answered) -> Row:
     """Return the row of `schema.PREDICTIONS` for an example."""
+    probabilities = untied(answered.probabilities, row["head_id"], row["example_id"])
     logits = []
-    for probability in answered.probabilities:
+    for probability in probabilities:
         share = min(max(probability, _CERTAIN), 1 - _CERTAIN)
         logits.append(math.log(share) - math.log1p(-share))
     return {
         "head_id": row["head_id"],
         "example_id": row["example_id"],
         "logits": logits,
-        "probabilities": list(answered.probabilities),
+        "probabilities": probabilities,
     }
+
+
+def untied(probabilities: Sequence[float], *ids: str) -> list[float]:
+    """Return the probabilities; of several highest ones, one is raised by `_RAISE`.
+
+    It is drawn by the ``ids`` of the example, whatever the model.
+    """
+    highest = max(probabilities)
+    tied = []
+    for place, probability in enumerate(probabilities):
+        if highest - probability < _EQUAL:
+            tied.append(place)
+    if len(tied) == 1:
+        return list(probabilities)
+    digest = hashlib.sha256("\0".join(ids).encode()).digest()
+    drawn = tied[int.from_bytes(digest[:8]) % len(tied)]
+    raised = list(probabilities)
+    raised[drawn] += _RAISE
+    return [probability / (1 + _RAISE) for probability in raised]
