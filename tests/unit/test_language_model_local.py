@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+import transformers
 from safetensors.numpy import load_file
 from transformers import (
     AutoModelForCausalLM,
@@ -206,6 +207,68 @@ def test_models_with_sliding_windows_do_not_reuse_the_cache(tmp_path):
     (alone,) = LocalLanguageModel("x", CausalModel(tmp_path, CPU)).weigh(choices[:1])
     assert first == last
     assert np.allclose(first.log_probabilities, alone.log_probabilities, atol=1e-5)
+
+
+SIZE = {
+    "vocab_size": 2000,
+    "hidden_size": 16,
+    "intermediate_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "num_key_value_heads": 1,
+    "initializer_range": 0.5,
+    "pad_token_id": 0,
+}
+LONGROPE = {
+    "rope_type": "longrope",
+    "rope_theta": 10000.0,
+    "short_factor": [1.0] * 4,
+    "long_factor": [1.0, 4.0, 6.0, 8.0],
+    "original_max_position_embeddings": 8,
+}
+DYNAMIC = {"rope_type": "dynamic", "factor": 8.0, "rope_theta": 10000.0}
+# {kind of model: fields of its configuration}
+WHOLE = {
+    "Jamba": {
+        "mamba_d_state": 4,
+        "use_mamba_kernels": False,
+        "attn_layer_period": 2,
+        "attn_layer_offset": 1,
+        "expert_layer_period": 2,
+        "num_experts": 2,
+        "num_experts_per_tok": 1,
+    },
+    "Lfm2": {"layer_types": ["conv", "full_attention"]},
+    "Mamba": {"state_size": 4},
+    "Phi3": {"rope_parameters": LONGROPE, "original_max_position_embeddings": 8},
+    "Llama": {"rope_parameters": DYNAMIC, "max_position_embeddings": 8},
+}
+
+
+@pytest.mark.parametrize("kind", WHOLE)
+def test_models_with_other_states_or_positions_evaluate_whole_prompts(
+    kind, tmp_path, monkeypatch
+):
+    """Each prompt has the values of one forward pass of a new model, whatever was
+    evaluated before.
+    """
+    config_class = getattr(transformers, f"{kind}Config", None)
+    if config_class is None:
+        pytest.skip(f"transformers has no {kind}")
+    model_class = getattr(transformers, f"{kind}ForCausalLM")
+    torch.manual_seed(0)
+    model_class(config_class(**{**SIZE, **WHOLE[kind]})).save_pretrained(tmp_path)
+    AutoTokenizer.from_pretrained(FOLDER).save_pretrained(tmp_path)
+    monkeypatch.setattr(local_language_model, "AT_ONCE", 5)
+    model = LocalLanguageModel("x", CausalModel(tmp_path, CPU))
+    tokens = list(range(100, 120))
+    for ids in (tokens, [*tokens[:9], 7, 8], [*tokens, 9], tokens[:6]):
+        log_probabilities = model._after(ids)
+        new = AutoModelForCausalLM.from_pretrained(tmp_path)
+        with torch.no_grad():
+            logits = new(torch.tensor([ids])).logits[0, -1]
+        expected = torch.log_softmax(logits, dim=-1).numpy()
+        assert np.allclose(log_probabilities, expected, atol=1e-4)
 
 
 def settings(**more):

@@ -85,6 +85,8 @@ def _local(
     # Notes on how prompts are adapted to the model's chat template, if they are.
     if engine.adapted:
         identity["adapted"] = engine.adapted
+    if not engine.evaluates_parts:
+        identity["evaluated"] = "whole prompts"
     return CachedModel(model, AnswerCache(cache), identity)
 
 

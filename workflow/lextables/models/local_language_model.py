@@ -1,13 +1,16 @@
 """Language models with weights on this machine.
 
 The beginning that consecutive prompts share is evaluated once: the keys and values of
-the last prompt are kept.  Only the log-probabilities after the last token are kept, so
-memory is little more than the keys and values.
+the last prompt are kept.  Models for which that would give other values than one
+evaluation of the whole prompt evaluate each prompt as a whole (`evaluates_parts`).
+Only the log-probabilities after the last token are kept, so memory is little more than
+the keys and values.
 """
 
+import inspect
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from functools import partial
@@ -21,6 +24,8 @@ from transformers import (
     AutoModelForCausalLM,
     AutoTokenizer,
     DynamicCache,
+    PretrainedConfig,
+    PreTrainedModel,
     PreTrainedTokenizerBase,
 )
 
@@ -57,6 +62,9 @@ _TODAY = "strftime_now"  # the function of templates that formats today's date
 _REFUSALS = (TemplateError, TypeError, ValueError, LookupError)
 # Tokens evaluated at once.  Attention of these to a long prompt needs the most memory.
 AT_ONCE = 512
+# Kinds of rotary positions whose frequencies depend on the length of the whole text.
+LONGROPE = "longrope"
+DYNAMIC = "dynamic"
 
 
 class LocalLanguageModel:
@@ -227,6 +235,33 @@ def _sample(
     return int(generator.choice(len(shares), p=shares))
 
 
+def evaluates_parts(model: PreTrainedModel) -> bool:
+    """Whether a text that a model evaluates in parts has the same values as in one
+    evaluation.
+
+    It has not if the model keeps another state than the keys and values of tokens
+    (Mamba, Jamba), if it takes no cache of them, or if its positions depend on the
+    length of the whole text (Phi-3).
+    """
+    parameters = inspect.signature(model.forward).parameters
+    if "past_key_values" not in parameters or getattr(model, "_is_stateful", False):
+        return False
+    # A cache without tokens: some layers say only later that they can be cropped.
+    if not DynamicCache(config=model.config).is_croppable:
+        return False
+    return not _rope_types(model.config) & {LONGROPE, DYNAMIC}
+
+
+def _rope_types(config: PretrainedConfig) -> set[str]:
+    """Return the kinds of rotary positions of a model; layers may have different
+    ones.
+    """
+    decoder = config.get_text_config(decoder=True)
+    shared = getattr(decoder, "rope_parameters", None) or {}
+    of_layers = [value for value in shared.values() if isinstance(value, Mapping)]
+    return {str(parameters.get("rope_type")) for parameters in (shared, *of_layers)}
+
+
 class CausalModel:
     """Evaluates tokens with transformers: a model folder, or a GGUF file, which is
     converted to float32.
@@ -279,7 +314,9 @@ class CausalModel:
         # The model's initial token, if its tokenizer begins texts with it.
         first = self._tokenizer("a").input_ids[:1]
         self._begin = first if first == [self._tokenizer.bos_token_id] else []
-        self._cache = DynamicCache(config=self._model.config)
+        self.evaluates_parts = evaluates_parts(self._model)
+        self._has_dynamic_positions = DYNAMIC in _rope_types(self._model.config)
+        self._cache = DynamicCache()
 
     def template(self, prompt: Prompt) -> str | None:
         """Return a prompt in the model's own chat template; None if it has none.
@@ -371,6 +408,18 @@ class CausalModel:
 
         The first ``shared`` of them, fewer than all, are the same as in the last call.
         """
+        if self.evaluates_parts:
+            logits = self._logits_in_parts(ids, shared)
+        else:
+            logits = self._logits_of_whole(ids)
+        log_probabilities = torch.log_softmax(logits[0, -1].float(), dim=-1)
+        # A token may have the probability 0, and its logarithm is minus infinity.
+        probabilities = log_probabilities.exp().cpu().numpy()
+        finite(probabilities, "the probabilities of the next token", where="prediction")
+        return log_probabilities.cpu().numpy()
+
+    def _logits_in_parts(self, ids: Sequence[int], shared: int) -> torch.Tensor:
+        """Return the logits of `after`; the cache has the last call's tokens."""
         # Layers with a sliding window cannot always be cropped, but any cache can be
         # extended: so each token of an answer costs one evaluation of this token.
         croppable = self._cache.is_croppable and not any(self._cache.is_sliding)
@@ -391,8 +440,17 @@ class CausalModel:
                 use_cache=True,
                 logits_to_keep=1,
             ).logits
-        log_probabilities = torch.log_softmax(logits[0, -1].float(), dim=-1)
-        # A token may have the probability 0, and its logarithm is minus infinity.
-        probabilities = log_probabilities.exp().cpu().numpy()
-        finite(probabilities, "the probabilities of the next token", where="prediction")
-        return log_probabilities.cpu().numpy()
+        return logits
+
+    def _logits_of_whole(self, ids: Sequence[int]) -> torch.Tensor:
+        """Return the logits of `after` by one evaluation without a cache."""
+        if self._has_dynamic_positions:
+            # The frequencies of the last long text are kept until a short one.
+            self._evaluated(ids[:1])
+        return self._evaluated(ids)
+
+    def _evaluated(self, ids: Sequence[int]) -> torch.Tensor:
+        """Return the logits of one evaluation."""
+        batch = torch.tensor([list(ids)], device=self._device)
+        output = self._model(input_ids=batch, use_cache=False, logits_to_keep=1)
+        return output.logits
