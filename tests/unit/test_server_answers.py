@@ -68,6 +68,30 @@ def test_another_model_that_answers_is_recorded(answered, note, model, tmp_path)
     assert len(server.asked) == 1
 
 
+@pytest.mark.parametrize(
+    ("asked", "answered", "same"),
+    [
+        ("gpt-4o", "gpt-4o-2024-08-06", True),
+        ("gpt-4", "gpt-4-0613", True),
+        ("gpt-4", "gpt-4-1106-preview", True),
+        ("claude-sonnet-4", "claude-sonnet-4@20250514", True),
+        ("gemini-1.5-flash", "models/gemini-1.5-flash-001", True),
+        ("gemini-2.5-flash", "gemini-2.5-flash-preview-09-2025", True),
+        ("org/Mistral-Small-latest", "mistral-small", True),
+        ("qwen3", "qwen3:latest", True),
+        ("gpt-4o", "gpt-4o-mini-2024-07-18", False),
+        ("o3", "o3-mini", False),
+        ("gpt-4", "gpt-4.1", False),
+        ("gemini-2.5-flash", "gemini-2.5-flash-lite", False),
+        ("qwen3", "qwen3:0.6b", False),
+        ("llama-2", "llama-2-70b", False),
+        ("gpt-4o-2024-05-13", "gpt-4o-2024-08-06", False),
+    ],
+)
+def test_a_date_or_the_ending_of_a_file_makes_no_other_model(asked, answered, same):
+    assert api._is_same_model(answered, asked) == same
+
+
 # Parameters
 
 

@@ -68,6 +68,15 @@ _NOT_SENT = (
 _RETRY_HEADERS = ("retry-after", "retry-after-ms", "x-should-retry")
 _NO_MONEY = "insufficient_quota"  # in a server's answer if the account has no money
 _NAME = re.compile(r"[\w.:@/+-]+")  # parts of a model's name
+# What may follow a model's name without making it another model: dates, versions by
+# date or number (0613, 001), and the endings of files.
+_SAME_MODEL = re.compile(
+    r"""([-_.:@](
+        \d{4}-\d\d-\d\d | \d\d-\d\d | \d\d-\d{4} | \d{8} | \d{6} | \d{4} | 0\d\d
+        | latest | preview | gguf | bin | safetensors
+    ))*""",
+    re.VERBOSE,
+)
 # The key of an answer that names the changes of its request.
 CHANGES = "lextables_changes"
 # Errors of code that reads an answer of another form.
@@ -474,11 +483,15 @@ def _note_deviation(note: str) -> None:
 
 def _is_same_model(first: str, second: str) -> bool:
     """Whether two names are of one model: equal without folders, or one goes on with a
-    date, a tag or an ending.
+    date or an ending (`_SAME_MODEL`).
+
+    Other endings are other models of a family: gpt-4o and gpt-4o-mini.
     """
     names = [name.lower().rpartition("/")[2] for name in (first, second)]
     shorter, longer = sorted(names, key=len)
-    return longer.startswith(shorter) and not longer[len(shorter) :][:1].isalnum()
+    if not longer.startswith(shorter):
+        return False
+    return _SAME_MODEL.fullmatch(longer.removeprefix(shorter)) is not None
 
 
 def embed(
