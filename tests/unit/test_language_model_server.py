@@ -23,6 +23,8 @@ from lextables.models.local_language_model import CausalModel, LocalLanguageMode
 from lextables.models.spending import Limits
 from lextables.models.token_count import TokenCounter
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import read_json
+from lextables.pipeline.run import recorded
 
 TINY = ROOT / "resources/sample/models/sample-language-model"
 PROMPT = (Message("user", "Is the sky blue? Answer with A for yes and B for no."),)
@@ -154,7 +156,7 @@ def test_probabilities_of_tokenisations_are_added_and_negligible_ones_ignored(mo
         },
         " Y": {"es": 0.5, "e": 0.5},
         " Ye": {"s": 0.9, "ah": 0.1},
-        " No": {"t": 0.25, " way": 0.1},
+        " No": {"t": 0.25, " way": 0.1, "<end>": 0.6},
         " Not": {" sure": 1.0},
     }
 
@@ -283,6 +285,32 @@ def test_fewer_log_probabilities_are_requested_if_twenty_are_rejected(model):
 def test_a_server_may_report_no_log_probabilities(answer, model):
     served, _ = model(answer)
     assert served.weigh([CHOICE])[0].log_probabilities is None
+
+
+ONLY = {"token": "A", "logprob": math.log(0.36)}
+PARALLEL_ONLY = {"tokens": ["A"], "token_logprobs": [math.log(0.36)]}
+
+
+@pytest.mark.parametrize(
+    "logprobs",
+    [
+        {"content": [ONLY]},
+        {"content": [ONLY | {"top_logprobs": []}]},
+        {"content": [ONLY | {"top_logprobs": [ONLY]}]},
+        PARALLEL_ONLY | {"top_logprobs": [{}]},
+        PARALLEL_ONLY | {"top_logprobs": [None]},
+    ],
+)
+def test_the_log_probability_of_the_generated_token_alone_is_not_used(
+    logprobs, model, tmp_path
+):
+    choice = {"message": {"content": "A"}, "logprobs": logprobs}
+    served, _ = model(always(200, {"choices": [choice]} | USAGE))
+    for _ in range(2):  # the second time from the cache
+        with recorded(tmp_path / "run.json", {}):
+            assert served.weigh([CHOICE])[0].log_probabilities is None
+        notes = read_json(tmp_path / "run.json")["notes"]
+        assert notes == [language_model_server.INCOMPLETE]
 
 
 # Formats of log-probabilities

@@ -336,7 +336,7 @@ def test_an_answer_of_another_form_is_one_sentence(answer, model, tmp_path):
 
 
 def test_a_token_that_is_half_a_character_is_read(model):
-    surrogate = probabilities({**ONE, "token": "\ud800"})
+    surrogate = probabilities({**ONE, "token": "\ud800", "logprob": -0.01})
     served, _ = model(always(200, surrogate))
     (weighed,) = served.weigh([Choice(PROMPT, ("A", "B"))])
     assert weighed.log_probabilities == (float("-inf"), float("-inf"))

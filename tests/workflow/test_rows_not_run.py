@@ -18,8 +18,8 @@ LEFT_OUT = [
 ]
 TOKEN = {
     "token": "A",
-    "logprob": -0.1,
-    "top_logprobs": [{"token": "A", "logprob": -0.1}],
+    "logprob": -0.01,
+    "top_logprobs": [{"token": "A", "logprob": -0.01}],
 }
 ANSWER = {"choices": [{"message": {"content": "A"}, "logprobs": {"content": [TOKEN]}}]}
 USAGE = {"usage": {"prompt_tokens": 9, "completion_tokens": 1}}

@@ -34,6 +34,7 @@ from lextables.models.spending import Limits
 from lextables.models.token_count import TokenCounter
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
+from lextables.pipeline.run import note_once
 
 # {endpoint: its path below the base address}
 PATHS = {"chat": "/chat/completions", "completions": "/completions"}
@@ -50,6 +51,13 @@ BYTES_PER_TOKEN = 3
 # probabilities are reported with it.
 SAMPLING = {"temperature": 2.0, "top_p": 1, "min_p": 0}
 SAMPLES = 8
+# Some servers report only the generated token, whatever number is requested.  Fewer
+# tokens than any request asks for are all that there are only if their probabilities
+# add up to at least this.
+COMPLETE = 0.95
+INCOMPLETE = (
+    "the server reports the log-probabilities of too few tokens: answers are sampled"
+)
 # Tolerance for rounding of probabilities and of their sum above 1.
 TOLERANCE = 1e-3
 # Additional tokens of an answer whose reasoning used the requested ones.
@@ -97,6 +105,8 @@ class ServerLanguageModel:
         self._top = 0
         # Whether reasoning used all tokens of an answer: then requests ask for more.
         self._reasons = False
+        # Whether log-probabilities were not used because some are missing.
+        self._incomplete = False
         # The most tokens that the server read of a prompt, and the calls of each prompt
         # of which it read so many.
         self._most_read = 0
@@ -129,6 +139,8 @@ class ServerLanguageModel:
         asks = [partial(self._weighed, choice) for choice in choices]
         weighed = self._api.ask_all(asks, "questions")
         self._check_not_cut()
+        if self._incomplete:
+            note_once(INCOMPLETE)
         return weighed
 
     def write(self, requests: Sequence[Request]) -> list[Written]:
@@ -298,8 +310,8 @@ class ServerLanguageModel:
         """Return the log-probabilities of the most likely tokens after a prompt and the
         text ``more``.
 
-        None if the server reports none, or if the model reasons first; empty if the
-        model only ends its answer, or does not answer.
+        None if the server reports none or too few, or if the model reasons first; empty
+        if the model only ends its answer, or does not answer.
         """
         likeliest = self._likeliest(prompt, more)
         if likeliest is None:
@@ -316,7 +328,11 @@ class ServerLanguageModel:
             return {}
         if not more and _reasons_first(answer):
             return None
-        return read_tokens(answer)
+        tokens = read_tokens(answer)
+        if tokens is not None and not _is_complete(tokens):
+            self._incomplete = True
+            return None
+        return tokens
 
     def _likeliest(self, prompt: Prompt, more: str) -> tuple[Call, Any] | None:
         """Return the call for the most likely tokens and its answer; None if the server
@@ -489,6 +505,15 @@ def read_tokens(answer: JsonObject) -> dict[bytes, float] | None:
         raise ValueError(f"the probabilities of the next token add up to {total:.4g}")
     possible = {token: math.log(share) for token, share in sums.items() if share > 0}
     return possible or None
+
+
+def _is_complete(tokens: Mapping[bytes, float]) -> bool:
+    """Whether log-probabilities are those of the most likely tokens, and not only of
+    some that were generated.
+    """
+    if len(tokens) >= min(TOPS):
+        return True
+    return sum(map(math.exp, tokens.values())) >= COMPLETE
 
 
 def _ended(answer: JsonObject) -> bool:
