@@ -399,7 +399,20 @@ def with_template(template, monkeypatch, **more):
         return tokenizer
 
     monkeypatch.setattr(local_language_model, "load_tokenizer", load_with_template)
-    return CausalModel(FOLDER, CPU)
+    return CausalModel(FOLDER, CPU, more.get("endpoint", "chat"))
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "notes"),
+    [("chat", [local_language_model.NO_TEMPLATE]), ("completions", [])],
+)
+def test_a_chat_without_a_chat_template_is_noted(
+    endpoint, notes, monkeypatch, tmp_path
+):
+    with recorded(tmp_path / "run.json", {}):
+        engine = with_template(None, monkeypatch, endpoint=endpoint)
+    assert read_json(tmp_path / "run.json").get("notes", []) == notes
+    assert engine.adapted == notes  # part of the key of cached answers
 
 
 @pytest.mark.parametrize("template", NO_SYSTEM_ROLE)

@@ -71,7 +71,7 @@ def _local(
 
     device = pick(device_choice)
     endpoint = settings.get("endpoint") or "chat"
-    engine = CausalModel(weights_folder(settings), device)
+    engine = CausalModel(weights_folder(settings), device, endpoint)
     libraries = f"transformers {version('transformers')}, torch {version('torch')}"
     model = LocalLanguageModel(settings["model"], engine, endpoint)
     identity: JsonObject = {

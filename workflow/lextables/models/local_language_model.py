@@ -50,6 +50,7 @@ from lextables.pipeline.run import note_once
 
 # Characters before a continuation that determine its tokens: more than a word.
 SEAM = 64
+NO_TEMPLATE = "the model has no chat template: prompts are plain text"
 NO_SYSTEM = "the chat template has no system role: its text is in the user's turn"
 NO_REASONING = (
     "the chat template opens the model's reasoning, which is ended without a text"
@@ -267,12 +268,15 @@ class CausalModel:
     converted to float32.
 
     ``window`` is the context length in tokens, None for no limit; ``ends`` are the
-    tokens that end an answer. A GPU computes in the type of the weights;
-    log-probabilities are always float32.
+    tokens that end an answer.  ``adapted`` are notes on how prompts of the endpoint
+    `chat` are adapted to the model's chat template.  A GPU computes in the type of the
+    weights; log-probabilities are always float32.
     """
 
     @loading_weights()
-    def __init__(self, place: str | Path, device: torch.device) -> None:
+    def __init__(
+        self, place: str | Path, device: torch.device, endpoint: str = "chat"
+    ) -> None:
         """Load a model from a folder or a GGUF file; `BadInput` if that fails."""
         file = gguf_file(place)
         folder = Path(place)
@@ -304,7 +308,7 @@ class CausalModel:
         self._model.eval()
         self._device = device
         self.window = positions(self._model.config)
-        self.adapted = self._adaptations()
+        self.adapted = self._adaptations() if endpoint == "chat" else []
         for note in self.adapted:
             note_once(note)
         ends = self._model.generation_config.eos_token_id
@@ -357,7 +361,7 @@ class CausalModel:
         Today's date would change the answers from day to day.
         """
         if not self._tokenizer.chat_template:
-            return []
+            return [NO_TEMPLATE]
         adapted = []
         if _TODAY in str(self._tokenizer.chat_template):
             adapted.append(FIXED_DATE)
