@@ -1,6 +1,7 @@
 """Local language models give the same log-probabilities as a plain forward pass."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +22,9 @@ from lextables.models.cached_model import open_language_model
 from lextables.models.language_model import Choice, Message, Request
 from lextables.models.local_language_model import CausalModel, LocalLanguageModel
 from lextables.models.spending import Limits
+from lextables.models.weights import PLACES
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.files import read_json
+from lextables.pipeline.files import read_json, set_variable
 from lextables.pipeline.run import recorded
 
 FOLDER = (
@@ -277,6 +279,7 @@ def settings(**more):
         "weights": str(FOLDER),
         "revision": None,
         "found": "mirror folder",
+        "content": "sha256:sample",
     } | more
 
 
@@ -297,6 +300,35 @@ def test_answers_are_cached_immediately(tmp_path, monkeypatch):
     )
     with pytest.raises(TypeError):
         other.weigh(choices)
+
+
+def test_answers_of_another_commit_of_the_hub_are_not_used(tmp_path, monkeypatch):
+    """Settings of a user's hub model have no content, and often no revision."""
+    choices = [Choice(prompt("May it?"), ("A", "B"))]
+    unidentified = settings(weights="own-lm", found="hub, org/lm", content=None)
+
+    def opened(commit):
+        folder = tmp_path / "models--org--lm/snapshots" / commit
+        shutil.copytree(FOLDER, folder, dirs_exist_ok=True)
+        set_variable(PLACES, {"own-lm": {"folder": str(folder)}})
+        return open_language_model(unidentified, tmp_path / "calls", Limits(), "cpu")
+
+    monkeypatch.setenv(PLACES, "")
+    first = opened("a" * 40).weigh(choices)
+    monkeypatch.setattr(CausalModel, "after", None)
+    assert opened("a" * 40).weigh(choices) == first
+    with pytest.raises(TypeError):
+        opened("b" * 40).weigh(choices)
+
+
+def test_answers_of_unidentified_weights_are_not_cached(tmp_path, monkeypatch):
+    monkeypatch.delenv(PLACES, raising=False)
+    choices = [Choice(prompt("May it?"), ("A", "B"))]
+    unidentified = settings(content=None, revision="main")
+    model = open_language_model(unidentified, tmp_path, Limits(), "cpu")
+    (weighed,) = model.weigh(choices)
+    assert np.isfinite(weighed.log_probabilities).all()
+    assert not list(tmp_path.iterdir())
 
 
 # {key of a GGUF file: field of the configuration}

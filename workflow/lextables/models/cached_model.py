@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -28,6 +29,8 @@ RequestType = TypeVar("RequestType", Choice, Request)
 Answer = TypeVar("Answer")
 # Functions that compute one answer each, when they are called.
 Computations = Iterator[Callable[[], Answer]]
+# Name of the folder of a model in the hub's cache: the commit of its files.
+_COMMIT = re.compile("[0-9a-f]{40}")
 _log = logging.getLogger("lextables")
 
 
@@ -65,18 +68,24 @@ def of_job(settings: Mapping[str, Any], job: Any) -> LanguageModel:
 def _local(
     settings: Mapping[str, Any], cache: str | Path, device_choice: DeviceChoice
 ) -> "CachedModel":
-    """Return a model with weights on this machine, with its answers cached."""
+    """Return a model with weights on this machine, with its answers cached.
+
+    Weights are identified by their content or their commit on the hub.  The answers of
+    others are not cached.
+    """
     from lextables.models.device import describe, pick
     from lextables.models.local_language_model import CausalModel, LocalLanguageModel
 
     device = pick(device_choice)
     endpoint = settings.get("endpoint") or "chat"
-    engine = CausalModel(weights_folder(settings), device, endpoint)
+    folder = weights_folder(settings)
+    engine = CausalModel(folder, device, endpoint)
     libraries = f"transformers {version('transformers')}, torch {version('torch')}"
     model = LocalLanguageModel(settings["model"], engine, endpoint)
     identity: JsonObject = {
         "weights": settings["weights"],
-        "revision": settings.get("revision"),
+        # Not that of the settings: a branch moves.
+        "revision": _commit(folder),
         "content": settings.get("content"),
         "endpoint": endpoint,
         "by": libraries,
@@ -87,7 +96,17 @@ def _local(
         identity["adapted"] = engine.adapted
     if not engine.evaluates_parts:
         identity["evaluated"] = "whole prompts"
-    return CachedModel(model, AnswerCache(cache), identity)
+    is_identified = identity["content"] or identity["revision"]
+    return CachedModel(model, AnswerCache(cache) if is_identified else None, identity)
+
+
+def _commit(folder: str) -> str | None:
+    """Return the commit of a folder of the hub's cache, which is its name; None for
+    another folder.
+    """
+    path = Path(folder)
+    in_cache = path.parent.name == "snapshots" and _COMMIT.fullmatch(path.name)
+    return path.name if in_cache else None
 
 
 class OneByOne(Protocol):
@@ -113,11 +132,11 @@ class CachedModel:
     """A model on this machine; each answer is cached as soon as it is computed.
 
     ``identity`` is everything that an answer depends on besides the question.  It is
-    part of the key of each cached answer.
+    part of the key of each cached answer.  With ``cache`` None nothing is cached.
     """
 
     def __init__(
-        self, model: OneByOne, cache: AnswerCache, identity: JsonObject
+        self, model: OneByOne, cache: AnswerCache | None, identity: JsonObject
     ) -> None:
         self.name = model.name
         self.window = model.window
@@ -168,13 +187,18 @@ class CachedModel:
             key = {"by": self._identity, **asdict(question)}
             # The cache compares keys with those in its files, which have no tuples.
             keys.append(json.loads(json.dumps(key)))
-        answers: list[Any] = [self._cache.get(key) for key in keys]
+        answers: list[Any] = [None] * len(keys)
+        if self._cache:
+            answers = [self._cache.get(key) for key in keys]
         missing = [number for number, answer in enumerate(answers) if answer is None]
         pending = computations_of([questions[number] for number in missing])
         bar = tqdm(pending, total=len(missing), desc=self.name, disable=not missing)
         for number, compute in zip(missing, bar, strict=True):
             ask = partial(_fields, compute)
-            answers[number] = self._cache.get_or_ask(keys[number], ask)
+            if self._cache:
+                answers[number] = self._cache.get_or_ask(keys[number], ask)
+            else:
+                answers[number] = ask()
         return answers
 
 
