@@ -245,17 +245,33 @@ def test_a_users_model_is_a_folder_or_a_hub_model(cache, tmp_path):
     )  # `inspection` reports it
 
     hub = mine.model_copy(update={"model": "org/mine"})
-    assert resolve_extra(hub, "paper") == Weights("own-mine", None, "hub, org/mine")
+    assert resolve_extra(hub, "paper") == Weights(
+        "own-mine@org/mine", None, "hub, org/mine"
+    )
     place = {"hub": "org/mine", "kind": "bi-encoder"}
-    assert places(config(extra_models=(hub,)), {}, []) == {"own-mine": place}
+    assert places(config(extra_models=(hub,)), {}, []) == {"own-mine@org/mine": place}
     folder = cache("org/mine", "b" * 40)
     assert resolve_extra(hub, "available") == Weights(
-        "own-mine", "b" * 40, "hub, org/mine"
+        "own-mine@org/mine", "b" * 40, "hub, org/mine"
     )
-    assert resolve_extra(hub, "paper") == Weights("own-mine", None, "hub, org/mine")
+    assert resolve_extra(hub, "paper") == Weights(
+        "own-mine@org/mine", None, "hub, org/mine"
+    )
     assert places(config(extra_models=(hub,)), {}, []) == {
-        "own-mine": {"folder": folder}
+        "own-mine@org/mine": {"folder": folder}
     }
+
+
+def test_models_of_the_hub_under_one_name_have_different_locations():
+    """With a revision of the same name, such as main, nothing else is different."""
+    first, second = (
+        ExtraModel(name="Mine", kind="bi-encoder", model=hub, revision="main")
+        for hub in ("org/a", "org/b")
+    )
+    settings = model_settings("own-mine", resolve_extra(first, "paper"))
+    others = model_settings("own-mine", resolve_extra(second, "paper"))
+    assert settings["revision"] == others["revision"] == "main"
+    assert settings["weights"] != others["weights"]
 
 
 def test_a_users_language_model_is_a_file_or_an_api_model(tmp_path):

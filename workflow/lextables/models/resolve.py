@@ -123,8 +123,8 @@ class Weights:
     where they were found.
 
     ``location`` is ``mirror:<name>``, ``package:<module>/<folder>`` or
-    ``package:<name>``, ``nltk:<name>``, a hub id, the key of a user's own model, a
-    folder below the results, or a server's own name for it; ``revision`` is that of a
+    ``package:<name>``, ``nltk:<name>``, a hub id, the `own_location` of a user's model,
+    a folder below the results, or a server's own name for it; ``revision`` is that of a
     hub id.  ``endpoint`` and ``window`` (tokens) are those of a language model.
     ``gguf`` names a GGUF file in a mirror that the registry does not name: it may be
     quantised, or another model.
@@ -265,12 +265,24 @@ def resolve_extra(
         return Weights(extra.model, None, API, endpoint)
     if Path(extra.model).exists():
         origin = "folder" if Path(extra.model).is_dir() else "file"
-        return Weights(extra.key, None, origin, endpoint)
+        return Weights(own_location(extra), None, origin, endpoint)
     revision = extra.revision
     if choice != "paper":
         folder = _cached_extra(extra)
         revision = folder.name if folder else revision
-    return Weights(extra.key, revision, f"hub, {extra.model}", endpoint)
+    return Weights(own_location(extra), revision, f"hub, {extra.model}", endpoint)
+
+
+def own_location(extra: ExtraModel) -> str:
+    """Return the location of the weights of a user's model: its key, followed by the id
+    of a model on the hub.
+
+    What was computed with the weights of one id is not found for another under the same
+    name, whose branches have the same names.
+    """
+    if Path(extra.model).exists():
+        return extra.key
+    return f"{extra.key}@{extra.model}"
 
 
 def _cached_extra(extra: ExtraModel) -> Path | None:
@@ -310,9 +322,10 @@ def places(
         if extra.kind == "language-model-api":
             continue
         path = Path(extra.model)
-        folders[extra.key] = path.resolve() if path.exists() else _cached_extra(extra)
-        if not folders[extra.key]:
-            result[extra.key] = {"hub": extra.model, "kind": extra.kind}
+        location = own_location(extra)
+        folders[location] = path.resolve() if path.exists() else _cached_extra(extra)
+        if not folders[location]:
+            result[location] = {"hub": extra.model, "kind": extra.kind}
     parser = Path(config.parser)
     folders[PARSER] = parser.resolve() if parser.is_dir() else None
     for location, folder in folders.items():

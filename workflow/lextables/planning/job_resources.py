@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 from lextables.models.files import model_files
+from lextables.models.resolve import own_location
 from lextables.pipeline.config import REHEARSALS
 from lextables.planning.project import Project
 from lextables.planning.rule_values import Params, Resource, Wildcards
@@ -73,7 +74,7 @@ class JobResources:
         project = self.project
         own = {}
         for extra in project.config.extra_models:
-            folder = project.weight_paths.get(extra.key, {}).get("folder")
+            folder = project.weight_paths.get(own_location(extra), {}).get("folder")
             if folder:
                 files = model_files(folder)
                 own[extra.key] = resources.own_parameters(extra.kind, files)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lextables.models import device, inspection, parameter_count, quantised
 from lextables.models.files import model_files
-from lextables.models.resolve import API, MIRROR, load_models, places
+from lextables.models.resolve import API, MIRROR, load_models, own_location, places
 from lextables.models.weights import PACKAGE, PLACES, check_package, place
 from lextables.pipeline import user_rows
 from lextables.pipeline.config import Config
@@ -279,7 +279,8 @@ def _check_models(project: Project) -> None:
         length = spec.settings.get("max_length") or 0
         max_lengths[weights] = max(length, max_lengths.get(weights, 0))
     for extra in project.config.extra_models:
-        if extra.key in max_lengths:
-            here = project.weight_paths[extra.key]
-            length = max_lengths[extra.key]
+        location = own_location(extra)
+        if location in max_lengths:
+            here = project.weight_paths[location]
+            length = max_lengths[location]
             inspection.inspect(extra, here, fetch, project.contents, length)
