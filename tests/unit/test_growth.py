@@ -361,6 +361,7 @@ TEXTS = [
     ("choice: blanks", named_option, "", " ", "B"),
     ("choice: the answer is", named_option, "", "the answer is ", "B"),
     ("choice: marks", named_option, "B", ")", "x"),
+    ("choice: after a letter", named_option, "B, ", "A x ", "B"),
     ("choice: forms", named_option, "", "boxed ", "B"),
     ("error: system", error_of_server, "", "system ", "x"),
     ("error: role", error_of_server, "", "role ", "x"),

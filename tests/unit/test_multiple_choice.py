@@ -117,6 +117,45 @@ def test_answers_are_parsed(said, place):
     assert parsed(said, OPTIONS) == place
 
 
+STANDARDS = ("Strict", "A reasonable person standard")
+
+
+@pytest.mark.parametrize(
+    ("said", "options", "place"),
+    [
+        ("A, B", OPTIONS, None),
+        ("The answer is A or C", OPTIONS, None),
+        ("(B) or (C)", OPTIONS, None),
+        ("(b) or (c)", OPTIONS, None),
+        ("Option A is incorrect. B", OPTIONS, None),
+        ("Option A is clearly wrong.", OPTIONS, None),
+        ("Answer A cannot be right", OPTIONS, None),
+        ('{"A": false, "B": true}', OPTIONS, None),
+        ('{\n"A": false,\n"B": true}', OPTIONS, None),
+        ("A. Yes, so B is wrong", OPTIONS, None),
+        ("C. It does not say", OPTIONS, 2),
+        ("C. It does", OPTIONS, 2),
+        ("C: the contract does not say it", OPTIONS, 2),
+        ("B. A party may end it, as Clause A says", OPTIONS, 1),
+        ("B\nA is wrong", OPTIONS, 1),
+        ("Answer: A reasonable person standard", STANDARDS, 1),
+        ("B. A reasonable person standard", STANDARDS, 1),
+        ("A", STANDARDS, 0),
+        ("A, B", ("Buyer", "Seller"), None),
+        ("The answer is All Cash.", ("All Stock", "All Cash"), 1),
+        ('```json\n{"answer": "All Cash"}\n```', ("All Stock", "All Cash"), 1),
+        ("10.5%", ("10", "20"), None),
+        ("10,000", ("10", "20"), None),
+        ("10.", ("10", "20"), 0),
+        ("10 days", ("10", "20"), 0),
+    ],
+)
+def test_an_answer_that_names_several_options_or_denies_one_names_none(
+    said, options, place
+):
+    assert parsed(said, options) == place
+
+
 def test_counts_are_summed_over_questions_and_empty_without_questions():
     answers = ask(
         FakeModel(knows("Yes", 0.5)),

@@ -29,10 +29,24 @@ ANSWER_TOKENS = 16  # enough for the text of most options
 _LEAD = r"(?i:(?:the |my )?(?:correct |best |final )?(?:answer|option|choice)(?: is| would be)?)"
 # How answers begin that are written in LaTeX or in a block of JSON.
 _FORM = r"(?:boxed\b\W*|json\b\W*)?"
+_START = re.compile(rf"\W*{_FORM}(?:{_LEAD}\b\W*{_FORM})?")
 _LETTER = re.compile(
     rf"^\W*{_FORM}(?:{_LEAD}\W*{_FORM}([A-Z])\b(?!')|([A-Za-z])\W*(?:$|\n)"
     r"|([A-Z])\s?[).:,;\]*\"]+(?=\s|$)|\(([A-Za-z])\))"
 )
+# After a letter, what says that it is not the answer: "A is incorrect", '"A": false'.
+_NEGATION = re.compile(
+    r"\W*(?:(?:is|was|would be)\s(?:\w+ly\s)?)?(?:incorrect|wrong|false)\b"
+    r"|\W*(?:is|was|would|can)\s?not\b|\W*(?:is|was|would|ca)n['’]t\b"
+)
+# Other letters after it: "A or B", "(b) or (c)"; but not "A clause", "I think" and
+# names such as "Clause B".
+_OTHER_LETTER = re.compile(
+    r"\b(?i:article|class|clause|exhibit|party|schedule|section|series) [A-Z]\b"
+    r"|\b([B-HJ-Z]|[AI](?! (?!(?:is|was|or|and)\b)[a-z]))\b(?!['’])"
+    r"|(?<!\w)\(([a-z])\)"
+)
+_AFTER_LETTER = " \t).:,;]*\"'-–"  # what models write between a letter and its option
 
 
 @dataclass(frozen=True)
@@ -141,15 +155,20 @@ def listed(options: Sequence[str]) -> str:
 def parsed(text: str, options: Sequence[str]) -> int | None:
     """Return the position of the option that an answer names, or None.
 
-    The answer must begin with the option's letter, as a separate word, or with its
-    complete text.
+    The answer, or what follows words such as "The answer is", must begin with the
+    option's complete text, or with its letter as a separate word.  In the line of the
+    letter, no other option's letter may follow, and nothing that denies it.
     """
-    letter_match = _LETTER.match(text)
-    if letter_match:
-        letter = next(filter(None, letter_match.groups())).upper()
-        place = ascii_uppercase.index(letter)
-        if place < len(options):
-            return place
+    place = _named(text, options)
+    if place is None:
+        place = _named(_START.sub("", text, count=1), options)
+    if place is None:
+        place = _lettered(text, options)
+    return place
+
+
+def _named(text: str, options: Sequence[str]) -> int | None:
+    """Return the position of the longest option with which an answer begins."""
     answer = _plain(text)
     longest = None
     for place, option in enumerate(options):
@@ -158,6 +177,33 @@ def parsed(text: str, options: Sequence[str]) -> int | None:
         if longest is None or len(option) > len(options[longest]):
             longest = place
     return longest
+
+
+def _lettered(text: str, options: Sequence[str]) -> int | None:
+    """Return the position of the option with whose letter alone an answer begins."""
+    match = _LETTER.match(text)
+    if match is None or match.lastindex is None:
+        return None
+    letter = match[match.lastindex].upper()
+    letters = ascii_uppercase[: len(options)]
+    if letter not in letters:
+        return None
+    place = letters.index(letter)
+    rest, _, _ = text[match.end(match.lastindex) :].partition("\n")
+    option = _plain(options[place])
+    named = " ".join(rest.split()).lstrip(_AFTER_LETTER)
+    # An answer may end within the option.
+    if len(named) != 1 and option.startswith(_plain(named)):
+        return place
+    if named.casefold().startswith(option):
+        rest = named[len(option) :]
+    if _NEGATION.match(rest):
+        return None
+    for others in _OTHER_LETTER.findall(rest):
+        other = "".join(others).upper()
+        if other and other != letter and other in letters:
+            return None
+    return place
 
 
 def counts(answers: Iterable[Answered]) -> JsonObject:
@@ -300,10 +346,12 @@ def _plain(text: str) -> str:
 
 
 def _begins(answer: str, option: str) -> bool:
-    """Whether an answer begins with an option, and not in the middle of a word."""
+    """Whether an answer begins with an option that ends with a word or a number."""
     if not answer.startswith(option):
         return False
     rest = answer.removeprefix(option)
+    if option[-1:].isdigit() and re.match(r"[.,]\d", rest):
+        return False
     return not rest[:1].isalnum()
 
 
