@@ -31,10 +31,13 @@ from lextables.tasks.retrieval.ranking import Ranking, RankingSettings
 RATINGS = "12345"
 PAIR = ("Clause A", "Clause B")  # the options of a comparison
 UNRATED = 0.0  # below any rating
-# A digit from 1 to 5, alone or after words such as "Rating:" or "My score is", and not
-# the beginning of a longer number.
+# A digit from 1 to 5, alone or after words such as "Rating:", "My score is" or a scale
+# ("Rating (1-5):", "5-point scale:").  It begins no longer number and no range ("2-3",
+# "3 or 4").
+_SCALE = r"(?:(?:1 ?(?:-|–|to) ?5(?: scale)?|5[- ]point scale)\b\W*+)?+"
 _RATING = re.compile(
-    r"^\W*+(?i:(?:(?:the |my |i )?(?:rating|rate|score|answer)(?: it| is| of| as| at)*)?)\W*+([1-5])(?![.,]?\d)"
+    rf"^\W*+{_SCALE}(?i:(?:(?:the |my |i )?(?:rating|rate|score|answer)(?: it| is| of| as| at)*)?)"
+    rf"\W*+{_SCALE}([1-5])(?![.,]?\d|\s?(?:-|–|to|or|and)\s?\d)"
 )
 
 
