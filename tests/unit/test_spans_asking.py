@@ -182,6 +182,8 @@ def test_pieces_overlap_and_contain_every_word():
         # The first letters of "Notice" are no passage.
         ("No.", []),
         ("**Yes**\nThree.", ["Three."]),
+        ("1.\nThree.\n(b)\niii.\n12", ["Three."]),
+        ("1. 1/2/99", ["1. 1/2/99"]),
     ],
 )
 def test_each_line_of_an_answer_is_a_quote(answer, found):
@@ -193,6 +195,23 @@ def test_quotes_are_found_despite_different_white_space():
     assert where("“two years.”", TEXT) == (13, 24)
     assert where("(a+)$ {text}", TEXT) is None
     assert where("•", TEXT) is None
+
+
+@pytest.mark.parametrize(
+    ("quote", "place"),
+    [
+        ("1.", None),
+        ("law", (9, 12)),  # not in "outlaws"
+        ("The term is five", (17, 33)),
+        ("rm is five", None),
+        ("The term is fi", None),
+        ("1. The term is five", (17, 33)),
+        ('- (a) "The term is five"', (17, 33)),
+        ("11. The", (13, 20)),
+    ],
+)
+def test_a_quote_is_found_as_whole_words_and_without_a_list_mark(quote, place):
+    assert where(quote, "Outlaws, law 11. The term is five years.") == place
 
 
 def test_only_test_questions_are_asked_grouped_by_contract():

@@ -2,9 +2,9 @@
 
 A contract is read in pieces that fit the model's window.  The model says of each piece
 and question whether the piece has an answer, and quotes it word for word.  A quote is a
-span if it occurs in the piece, ignoring differences in white space.  Its probability is
-that of yes against no if the model returns probabilities, else one.  Quotes that do not
-occur in the piece are counted.
+span if it occurs in the piece as whole words, ignoring differences in white space.  Its
+probability is that of yes against no if the model returns probabilities, else one.
+Quotes that do not occur in the piece are counted.
 """
 
 import math
@@ -37,6 +37,9 @@ OVERLAP = 100
 # A probability is at least as far from 0 and 1 where its logit is computed.
 _CERTAIN = 1e-6
 _QUOTE_MARKS = " \t\"'“”‘’`*•-"  # what models write around a quote
+# The number or letter of a quote in a list: "1. ", "(a) ", "- iv) ".
+_LIST_MARK = re.compile(r"^\W*(?:\d{1,3}|[a-zA-Z]|[ivx]{1,5})[.):]+(?:\s+|$)")
+LEAST_CHARACTERS = 3  # letters and digits of a quote
 
 
 class Pieces(StepSettings):
@@ -239,11 +242,15 @@ def fitting_parts(
 
 
 def quotes(answer: str) -> list[str]:
-    """Return the quotes in an answer, one per line; none if there is no passage."""
+    """Return the quotes in an answer, one per line; none if there is no passage.
+
+    A line with fewer than `LEAST_CHARACTERS` besides a list mark is no quote.
+    """
     lines = []
     for line in map(str.strip, answer.splitlines()):
         bare = line.strip(_QUOTE_MARKS + ".")
-        if line and bare.upper() not in _NO_QUOTES:
+        characters = sum(map(str.isalnum, _LIST_MARK.sub("", line)))
+        if characters >= LEAST_CHARACTERS and bare.upper() not in _NO_QUOTES:
             lines.append(line)
     return lines
 
@@ -251,8 +258,8 @@ def quotes(answer: str) -> list[str]:
 def where(quote: str, text: str) -> tuple[int, int] | None:
     """Return the first position of a quote in ``text``, or None.
 
-    White space may differ.  If the quote does not occur, it is searched without the
-    quote marks around it.
+    White space may differ, and no word may be cut.  If the quote does not occur, it is
+    searched without the quote marks around it, then without a list mark before it.
     """
     places = [match.span() for match in re.finditer(r"\S+", text)]
     squeezed = " ".join(text[start:end] for start, end in places)
@@ -265,12 +272,31 @@ def where(quote: str, text: str) -> tuple[int, int] | None:
         word = bisect_right(starts, at) - 1
         return places[word][0] + at - starts[word]
 
-    for variant in (quote, quote.strip(_QUOTE_MARKS)):
+    unmarked = _LIST_MARK.sub("", quote)
+    for variant in (quote, quote.strip(_QUOTE_MARKS), unmarked.strip(_QUOTE_MARKS)):
         words = " ".join(variant.split())
-        at = squeezed.find(words)
-        if words and at >= 0:
+        at = _whole_words_at(words, squeezed) if words else -1
+        if at >= 0:
             return original(at), original(at + len(words) - 1) + 1
     return None
+
+
+def _whole_words_at(words: str, text: str) -> int:
+    """Return the first position of ``words`` that neither begins nor ends inside a word
+    of ``text``, or -1.
+    """
+    at = text.find(words)
+    while at >= 0:
+        end = at + len(words)
+        if not (_is_inside_word(text, at) or _is_inside_word(text, end)):
+            break
+        at = text.find(words, at + 1)
+    return at
+
+
+def _is_inside_word(text: str, at: int) -> bool:
+    """Whether the characters before and at a position are of one word or number."""
+    return text[max(at - 1, 0) : at].isalnum() and text[at : at + 1].isalnum()
 
 
 def asked_questions(questions: Iterable[Row], most: int | None) -> dict[str, list[Row]]:
