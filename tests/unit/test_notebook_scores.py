@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
 from importlib import import_module
@@ -25,6 +26,11 @@ from lextables.pipeline.errors import BadInput
 from lextables.tables import comparison
 from lextables.tasks.job import Job
 from lextables.tasks.submitted import PLACES
+
+# The sample's data sets stand for the release's here.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::lextables.notebook.project.OtherDataWarning"
+)
 
 
 @pytest.fixture(scope="module")
@@ -307,6 +313,34 @@ def test_what_all_systems_predict_is_compared_if_it_is_asked_for(folder, monkeyp
     assert pair["difference"] == pytest.approx(
         means[pair["one"]] - means[pair["other"]]
     )
+
+
+def test_scores_on_data_that_are_not_the_papers_give_a_warning(
+    folder, monkeypatch, tmp_path
+):
+    monkeypatch.chdir(folder)
+    data = tmp_path / DATA / "acord"
+    data.mkdir(parents=True)
+    for file in Path(DATA, "acord").glob("*.parquet"):
+        (data / file.name).symlink_to(file.absolute())
+    census = json.loads(Path(DATA, "acord/census.json").read_text())
+    (source,) = census["sources"]
+    source |= {"variant": "partial", "note": "7 of 92 queries"}
+    systems = {"A": "ranking0.csv", "B": "ranking1.csv"}
+    note = r"^acord: partial data: not comparable with the paper \(7 of 92 queries\)$"
+    for is_comparable in (False, True):
+        source["comparable"] = is_comparable
+        (data / "census.json").write_text(json.dumps(census))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", project.OtherDataWarning)
+            scores = lextables.score("acord", "ranking0.csv", folder=tmp_path)
+            pairs = lextables.compare("acord", systems, folder=tmp_path)
+        for frame in (scores, pairs):
+            assert frame.attrs == {"data": "release", "comparable": is_comparable}
+        assert len(caught) == (0 if is_comparable else 2)
+        for warning in caught:
+            assert re.search(note, str(warning.message))
+            assert warning.filename == __file__
 
 
 @pytest.mark.parametrize(

@@ -109,6 +109,10 @@ class SampleWarning(UserWarning):
     """Numbers of the sample say nothing about a paper."""
 
 
+class OtherDataWarning(UserWarning):
+    """Scores on data that are not the paper's are not comparable with its values."""
+
+
 def paper_of() -> dict[str, str]:
     """Return {name: its paper} for the names of papers and of their data sets."""
     papers = {}

@@ -23,9 +23,10 @@ from lextables.planning.project import Project
 from lextables.planning.project import load as load_project
 from lextables.planning.rule_values import Params
 from lextables.registry import modules
+from lextables.sources.entries import registry_texts
 from lextables.tables import published
 from lextables.tables.cells import Cell
-from lextables.tables.inputs import Inputs
+from lextables.tables.inputs import Inputs, provenance
 from lextables.tasks.job import Job
 from lextables.tasks.planner import SUBMITTED
 from lextables.tasks.submitted import Incomplete
@@ -37,11 +38,14 @@ Files = str | Path | Sequence[str | Path]  # a file, or one for each seed
 class ScoredRuns:
     """The scored runs of a data set of a ``project``; their folders are below
     ``root``.
+
+    ``data_note`` says why the data are not comparable with the paper's; else empty.
     """
 
     data_set_name: str
     project: Project
     root: Path
+    data_note: str
 
     @property
     def paper(self) -> str:
@@ -144,7 +148,23 @@ def scored_runs(
             os.chdir(copy)
         for run in _submitted_runs(project):
             _score(jobs, run, Path(root, run.folder))
-        yield ScoredRuns(data_set_name, project, Path(root))
+        data_note = _data_note(project, built.path / "census.json")
+        yield ScoredRuns(data_set_name, project, Path(root), data_note)
+
+
+def _data_note(project: Project, census: Path) -> str:
+    """Return which data of a census are not comparable with the paper's, and why; else
+    empty.
+    """
+    texts = registry_texts(project.sources, project.sources)
+    others = [each for each in provenance(census, texts) if not each["comparable"]]
+    if not others:
+        return ""
+    variants = " and ".join(dict.fromkeys(source["variant"] for source in others))
+    note = f"{variants} data: not comparable with the paper"
+    reasons = dict.fromkeys(source.get("note", "") for source in others)
+    reason = "; ".join(filter(None, reasons))
+    return f"{note} ({reason})" if reason else note
 
 
 def _copy_predicted(jobs: Jobs, built: DataSet, copy: Path) -> None:

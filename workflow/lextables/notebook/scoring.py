@@ -3,6 +3,7 @@
 import contextlib
 import tempfile
 import threading
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -11,7 +12,7 @@ import pandas as pd
 
 from lextables.metrics import HIGH, LOW, STRICT
 from lextables.notebook.objects import Predictions, written
-from lextables.notebook.project import Data
+from lextables.notebook.project import Data, OtherDataWarning
 from lextables.notebook.runs import ScoredRuns, scored_runs
 from lextables.pipeline.errors import BadInput
 from lextables.tables import comparison
@@ -46,7 +47,8 @@ def score(
       % sampling interval, NaN if there is none;
     - ``n``: the units of the value, such as gold spans; ``seeds``: the number of files.
 
-    `attrs` of the frame has the ``data``.  Raises `lextables.pipeline.errors.BadInput`,
+    `attrs` of the frame has the ``data``, and whether they are ``comparable`` with the
+    paper's; if not, there is a warning.  Raises `lextables.pipeline.errors.BadInput`,
     with the pipeline's sentence, for predictions that the pipeline does not accept, and
     as `load` does.
     """
@@ -78,7 +80,8 @@ def compare(
     - ``detectable``: the smallest difference that is found with 80 % power;
     - ``untested``: why there is no test; empty if there is one.
 
-    Raises `lextables.pipeline.errors.BadInput` as `score` does, and for fewer than two
+    `attrs` and warnings are those of `score`.  Raises
+    `lextables.pipeline.errors.BadInput` as `score` does, and for fewer than two
     systems.
     """
     if not isinstance(systems, Mapping) or len(systems) < 2:
@@ -146,7 +149,7 @@ def _scores(runs: ScoredRuns) -> pd.DataFrame:
         }
         rows.append(row)
     frame = pd.DataFrame(rows)
-    frame.attrs["data"] = runs.project.config.data
+    _describe_data(frame, runs)
     numbers = ["value", "low", "high"]
     return frame.astype(dict.fromkeys(numbers, float))
 
@@ -174,5 +177,20 @@ def _pairs(runs: ScoredRuns) -> pd.DataFrame:
             rows.append({"table": table, **asdict(pair), "differs": pair.differs})
     names = [field.name for field in fields(comparison.Pair)]
     frame = pd.DataFrame(rows, columns=["table", *names, "differs"])
-    frame.attrs["data"] = runs.project.config.data
+    _describe_data(frame, runs)
     return frame
+
+
+def _describe_data(frame: pd.DataFrame, runs: ScoredRuns) -> None:
+    """Store the data in `attrs` of a frame; warn if they are not comparable with the
+    paper's.
+
+    `data_set` has already warned of the sample.
+    """
+    data = runs.project.config.data
+    frame.attrs["data"] = data
+    frame.attrs["comparable"] = not runs.data_note
+    if runs.data_note and data != "sample":
+        text = f"{runs.data_set_name}: {runs.data_note}"
+        # At the caller of `score` or `compare`.
+        warnings.warn(text, OtherDataWarning, stacklevel=4)
