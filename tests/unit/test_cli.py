@@ -174,6 +174,17 @@ def test_scores_are_shown_if_their_file_cannot_be_written(monkeypatch, tmp_path,
     assert "; name a file in a folder that you can write" in str(result.exception)
 
 
+def test_the_number_of_test_items_left_out_is_printed(monkeypatch):
+    columns = ["metric", "mode", "value", "low", "high", "n", "group"]
+    frame = pd.DataFrame([["F1", "paper", 0.5, 0.4, 0.6, 9, "all"]], columns=columns)
+    monkeypatch.setattr(scoring, "score", lambda *arguments: frame)
+    words = ["score", "acord", "a.csv", "--partial"]
+    line = "Left out: 3 test items that not every file predicts.\n"
+    for number, printed in ((0, ""), (3, line)):
+        frame.attrs["left_out"] = number
+        assert CliRunner().invoke(command_line.app, words).stderr == printed
+
+
 def test_a_command_without_snakemake_names_the_extra(monkeypatch):
     monkeypatch.setattr(built, "find_spec", lambda name: None)
     with pytest.raises(BadInput, match=r"pip install 'lextables\[pipeline\]'"):

@@ -46,6 +46,7 @@ def test_the_working_folder_is_locked_while_runs_are_scored(monkeypatch):
     monkeypatch.setattr(scoring, "scored_runs", lambda *_: nullcontext(lock.locked()))
     monkeypatch.setattr(scoring, "_scores", bool)
     monkeypatch.setattr(scoring, "_pairs", bool)
+    monkeypatch.setattr(scoring, "_describe_data", lambda *_: None)
     assert lextables.score("acord", "a")
     assert lextables.compare("acord", {"a": 1, "b": 2})
 
@@ -284,6 +285,25 @@ def test_a_part_of_the_predictions_is_scored_if_it_is_asked_for(folder, monkeypa
     other = hits[hits["query_id"].isin(queries[2:5])]
     both = lextables.score("acord", [part, other], partial=True)
     assert set(both.query("metric == 'NDCG@10' and group == 'all'")["n"]) == {1}
+    assert complete.attrs["left_out"] == 0 and "left_out" not in scores.attrs
+    assert both.attrs["left_out"] == len(queries) - 1
+
+
+@pytest.mark.parametrize("name", ["cuad", "privacy"])
+def test_files_that_share_no_test_item_are_refused(folder, monkeypatch, name):
+    monkeypatch.chdir(folder)
+    if name == "cuad":
+        items = [*json.loads(Path("spans0.json").read_text()).items()]
+        parts = [dict(items[::2]), dict(items[1::2])]
+    else:
+        answers = pd.read_json("privacy.jsonl", lines=True)
+        is_first = answers["question_id"] == answers["question_id"][0]
+        parts = [answers[is_first], answers[~is_first]]
+    with pytest.raises(BadInput, match="no test item is predicted by all files"):
+        lextables.score(name, parts, partial=True)
+    systems = {"A": parts[0], "B": parts[1]}
+    with pytest.raises(BadInput, match="no test item is predicted by all files"):
+        lextables.compare(name, systems, partial=True)
 
 
 def test_what_all_systems_predict_is_compared_if_it_is_asked_for(folder, monkeypatch):

@@ -15,6 +15,7 @@ from lextables.cli.snakemake_command import (
     execute,
     listed,
 )
+from lextables.pipeline.errors import BadInput, plain_reason
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -313,7 +314,6 @@ def compare(
     lextables compare cuad A=a0.json,a1.json B=b0.json,b1.json
     """
     from lextables.notebook.scoring import compare as compare_files
-    from lextables.pipeline.errors import BadInput
 
     named: dict[str, list[str]] = {}
     for system in systems:
@@ -333,14 +333,17 @@ def compare(
 
 
 def _show(shown: "pd.DataFrame", written: "pd.DataFrame", output: Path | None) -> None:
-    """Print a frame, and write another to ``output``, if there is one, as csv.
+    """Print a frame, and write another to ``output``, if there is one, as csv; say on
+    the error output how many test items were left out.
 
     The frame is printed first, because a file may not be writable: then it raises
     `BadInput`.
     """
-    from lextables.pipeline.errors import BadInput, plain_reason
-
     typer.echo(shown.to_string(index=False, float_format="{:.4f}".format))
+    left_out = written.attrs.get("left_out", 0)
+    if left_out:
+        text = f"Left out: {left_out} test items that not every file predicts."
+        typer.echo(text, err=True)
     if output is None:
         return
     try:

@@ -40,12 +40,15 @@ class ScoredRuns:
     ``root``.
 
     ``data_note`` says why the data are not comparable with the paper's; else empty.
+    ``left_out`` is the number of test items that were left out because a file lacks
+    them.
     """
 
     data_set_name: str
     project: Project
     root: Path
     data_note: str
+    left_out: int
 
     @property
     def paper(self) -> str:
@@ -142,14 +145,15 @@ def scored_runs(
     ):
         project = load_project(ROOT, ROOT, {}, values)
         jobs = Jobs(project)
+        left_out = 0
         if partial:
             copy = Path(root, "predicted")
-            _copy_predicted(jobs, built, copy)
+            left_out = _copy_predicted(jobs, built, copy)
             os.chdir(copy)
         for run in _submitted_runs(project):
             _score(jobs, run, Path(root, run.folder))
         data_note = _data_note(project, built.path / "census.json")
-        yield ScoredRuns(data_set_name, project, Path(root), data_note)
+        yield ScoredRuns(data_set_name, project, Path(root), data_note, left_out)
 
 
 def _data_note(project: Project, census: Path) -> str:
@@ -167,22 +171,27 @@ def _data_note(project: Project, census: Path) -> str:
     return f"{note} ({reason})" if reason else note
 
 
-def _copy_predicted(jobs: Jobs, built: DataSet, copy: Path) -> None:
+def _copy_predicted(jobs: Jobs, built: DataSet, copy: Path) -> int:
     """Copy a data set to the working folder ``copy``, without test items that a file
-    lacks.
+    lacks; return their number.
 
-    Raises `BadInput` for a file that is wrong in another way, or lacks all.
+    Raises `BadInput` for a file that is wrong in another way, or if no item is left.
     """
     missing: set[Any] = set()
     for run in _submitted_runs(jobs.project):
         try:
             _store(jobs, run, copy / "checked" / run.folder)
         except Incomplete as error:
-            if error.has_none:
+            if len(error.missing) == error.expected:
                 raise
             missing.update(error.missing)
+            if len(missing) == error.expected:
+                what = "no test item is predicted by all files"
+                do = "give files that predict the same items"
+                raise BadInput(what, where="lextables", do=do) from None
     target = copy / built.path.relative_to(built.folder)
     copy_without(built.path, target, jobs.project.tasks[built.name], missing)
+    return len(missing)
 
 
 def _entry(row: str, name: str, files: Files, format: str | None) -> dict[str, object]:

@@ -48,13 +48,16 @@ def score(
     - ``n``: the units of the value, such as gold spans; ``seeds``: the number of files.
 
     `attrs` of the frame has the ``data``, and whether they are ``comparable`` with the
-    paper's; if not, there is a warning.  Raises `lextables.pipeline.errors.BadInput`,
+    paper's; if not, there is a warning.  With ``partial`` it has the number of test
+    items that were ``left_out``.  Raises `lextables.pipeline.errors.BadInput`,
     with the pipeline's sentence, for predictions that the pipeline does not accept, and
     as `load` does.
     """
     systems = {ROW: predictions}
     with _scored(data_set, systems, format, data, folder, partial) as runs:
-        return _scores(runs)
+        scores = _scores(runs)
+        _describe_data(scores, runs, partial)
+        return scores
 
 
 def compare(
@@ -89,7 +92,9 @@ def compare(
         do = 'give them as {"A": "a.json", "B": "b.json"}'
         raise BadInput(what, where="lextables.compare", do=do)
     with _scored(name, systems, format, data, folder, partial) as runs:
-        return _pairs(runs)
+        pairs = _pairs(runs)
+        _describe_data(pairs, runs, partial)
+        return pairs
 
 
 @contextlib.contextmanager
@@ -149,7 +154,6 @@ def _scores(runs: ScoredRuns) -> pd.DataFrame:
         }
         rows.append(row)
     frame = pd.DataFrame(rows)
-    _describe_data(frame, runs)
     numbers = ["value", "low", "high"]
     return frame.astype(dict.fromkeys(numbers, float))
 
@@ -176,21 +180,21 @@ def _pairs(runs: ScoredRuns) -> pd.DataFrame:
         for pair in comparison.compare(runs.cells(table), (), units_of):
             rows.append({"table": table, **asdict(pair), "differs": pair.differs})
     names = [field.name for field in fields(comparison.Pair)]
-    frame = pd.DataFrame(rows, columns=["table", *names, "differs"])
-    _describe_data(frame, runs)
-    return frame
+    return pd.DataFrame(rows, columns=["table", *names, "differs"])
 
 
-def _describe_data(frame: pd.DataFrame, runs: ScoredRuns) -> None:
-    """Store the data in `attrs` of a frame; warn if they are not comparable with the
-    paper's.
+def _describe_data(frame: pd.DataFrame, runs: ScoredRuns, partial: bool) -> None:
+    """Store the data, and with ``partial`` what was left out, in `attrs` of a frame;
+    warn if the data are not comparable with the paper's.
 
     `data_set` has already warned of the sample.
     """
     data = runs.project.config.data
     frame.attrs["data"] = data
     frame.attrs["comparable"] = not runs.data_note
+    if partial:
+        frame.attrs["left_out"] = runs.left_out
     if runs.data_note and data != "sample":
         text = f"{runs.data_set_name}: {runs.data_note}"
         # At the caller of `score` or `compare`.
-        warnings.warn(text, OtherDataWarning, stacklevel=4)
+        warnings.warn(text, OtherDataWarning, stacklevel=3)

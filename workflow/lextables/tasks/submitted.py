@@ -67,15 +67,15 @@ class Incomplete(BadInput):
     """A file lacks predictions; ``missing`` are the ids, or pairs of ids, of what it
     lacks.
 
-    ``has_none`` tells that it lacks all.
+    ``expected`` is how many predictions it should have.
     """
 
     def __init__(
-        self, what: str, where: str, missing: Collection[Any], has_none: bool
+        self, what: str, where: str, missing: Collection[Any], expected: int
     ) -> None:
         super().__init__(what, where=where, do="predict each of them")
         self.missing = missing
-        self.has_none = has_none
+        self.expected = expected
 
 
 Records = Iterator[tuple[str, JsonObject]]  # (place in the file, {name: value})
@@ -274,7 +274,7 @@ def check_complete(
         first = _named(missing[0])
         counted = f"{len(missing)} of the {len(expected)} {things}"
         what = f"no prediction for {counted}, the first {first}"
-        raise Incomplete(what, name, missing, len(missing) == len(expected))
+        raise Incomplete(what, name, missing, len(expected))
 
 
 def _named(item: Any) -> str:
