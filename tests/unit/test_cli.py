@@ -185,6 +185,12 @@ def test_the_number_of_test_items_left_out_is_printed(monkeypatch):
         assert CliRunner().invoke(command_line.app, words).stderr == printed
 
 
+def test_cores_are_counted_where_processes_have_no_affinity(monkeypatch):
+    monkeypatch.delattr(command_line.os, "sched_getaffinity")
+    monkeypatch.setattr(command_line.os, "cpu_count", lambda: 5)
+    assert command_line.available_cores() == 5
+
+
 def test_a_command_without_snakemake_names_the_extra(monkeypatch):
     monkeypatch.setattr(built, "find_spec", lambda name: None)
     with pytest.raises(BadInput, match=r"pip install 'lextables\[pipeline\]'"):

@@ -35,7 +35,14 @@ class Data(StrEnum):
     sample = "sample"
 
 
-CORES = len(os.sched_getaffinity(0))
+def available_cores() -> int:
+    """Return the cores that this process may use; on macOS those of the machine."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+CORES = available_cores()
 DataOption = Annotated[Data, typer.Option(help="Published data, or invented texts.")]
 MirrorOption = Annotated[
     list[Path],
