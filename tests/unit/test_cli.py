@@ -145,6 +145,10 @@ def test_the_pipeline_reads_mirrors_and_contracts_with_blanks_and_commas(
     ("arguments", "sentence"),
     [
         (["run", "--set", "seeds"], "--set seeds has no value; write --set key=value"),
+        (
+            ["run", "--set", "seeds=[0]", "--set", "data=x", "--set", "seeds=[1]"],
+            "command line: --set seeds is given twice, and only the last one would",
+        ),
         (["run", "--profile", "x"], "no profile 'x'; choose from default, slurm"),
         (["list", "acor"], "there is no paper 'acor'; did you mean 'acord'"),
         (["compare", "acord", "a.csv"], "a.csv has no name; write NAME=FILE"),

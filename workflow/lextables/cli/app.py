@@ -48,9 +48,27 @@ MirrorOption = Annotated[
     list[Path],
     typer.Option(help="Folder with raw files, <source>/<file>; may be repeated."),
 ]
+
+
+def _each_key_once(settings: list[str]) -> list[str]:
+    """Return settings ``key=value``; `BadInput` if a key is repeated."""
+    keys = set()
+    for setting in settings:
+        key = setting.partition("=")[0]
+        if key in keys:
+            what = f"--set {key} is given twice, and only the last one would count"
+            raise BadInput(what, where="command line", do="give it once")
+        keys.add(key)
+    return settings
+
+
 SetOption = Annotated[
     list[str],
-    typer.Option("--set", help="A key of config.yaml, key=value; may be repeated."),
+    typer.Option(
+        "--set",
+        help="A key of config.yaml, key=value; may be repeated for other keys.",
+        callback=_each_key_once,
+    ),
 ]
 CoresOption = Annotated[int, typer.Option(min=1, help="Processor cores to use.")]
 OwnRowsOption = Annotated[

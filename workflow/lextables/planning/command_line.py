@@ -26,6 +26,7 @@ from lextables.planning.project import Project
 from lextables.planning.snakemake_interface import (
     SnakemakeRun,
     config_files_of_command_line,
+    config_of_command_line,
     run_scripts_by,
 )
 from lextables.report import rehearsal
@@ -127,6 +128,18 @@ def check_options(has_no_cores: bool) -> None:
             "--config is given twice, and only the last one would count; "
             "put all keys after one --config."
         )
+    if sum(map(_is_config_file_option, sys.argv)) > 1:
+        sys.exit(
+            "--configfile is given twice, and only the last one would count; "
+            "put all files after one --configfile."
+        )
+    keys = Counter(word.partition("=")[0] for word in config_of_command_line())
+    for key, number in keys.items():
+        if number > 1:
+            sys.exit(
+                f"--config has {key} twice, and only the last one would count; "
+                "give it once."
+            )
     for word in sys.argv:
         _, _, value = word.rpartition("=")
         if not value.isascii() and _is_number(value):
@@ -140,6 +153,13 @@ def _is_config_option(word: str) -> bool:
     first key.
     """
     return word == "--config" or word.startswith(("--config=", "-C"))
+
+
+def _is_config_file_option(word: str) -> bool:
+    """Whether a word of the command line is ``--configfile`` or ``--configfiles``,
+    alone or with the first file.
+    """
+    return word.partition("=")[0] in ("--configfile", "--configfiles")
 
 
 def _is_number(text: str) -> bool:

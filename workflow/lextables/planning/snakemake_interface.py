@@ -108,6 +108,13 @@ def config_files_of_command_line() -> list[Path]:
     return get_argument_parser().parse_known_args()[0].configfile or []
 
 
+def config_of_command_line() -> list[str]:
+    """Return the words ``key=value`` of the option ``--config``, as typed: of a
+    repeated key Snakemake keeps the last value.
+    """
+    return get_argument_parser().parse_known_args()[0].config or []
+
+
 def is_graph_complete(record: LogRecord) -> bool:
     """Whether a record of the log tells that a dry run has the graph of its jobs.
 
