@@ -33,8 +33,14 @@ def estimates(project):
     return Estimates(Jobs(project), shards)
 
 
+class Job(SimpleNamespace):
+    """A job of Snakemake's graph, which is hashable."""
+
+    __hash__ = object.__hash__
+
+
 def job(rule, number=1, norun=False, **wildcards):
-    return SimpleNamespace(
+    return Job(
         rule=SimpleNamespace(name=rule),
         wildcards=Wildcards(fromdict=wildcards),
         jobid=number,
@@ -210,6 +216,34 @@ def test_a_job_loads_the_weights_of_its_runs_and_of_its_encoder_or_parser():
     assert weights_of(found, [Spec(run)]) == [run, encoder, parser]
     # The census names its parser only.
     assert weights_of(SimpleNamespace(params={"parser": "spaCy"}), []) == []
+
+
+@pytest.mark.parametrize(
+    ("requested", "on_gpu"),
+    [
+        ({"gpu": 1}, True),
+        ({"gres": "gpu:a100:1"}, True),
+        ({"gpu": 0}, False),
+        ({"gres": "lscratch:10"}, False),
+        ({"gres": None}, False),
+    ],
+)
+def test_a_gpu_is_planned_as_a_number_or_in_a_gres(project, requested, on_gpu):
+    run = planned_project.some_run(project, "train")
+    folder = f"{project.results}/{run.folder}"
+    training = job("train")
+    training.wildcards = planned_project.wildcards_of(run)
+    training.output = [f"{folder}/weights", f"{folder}/run.json"]
+    training.log = []
+    training.params = {}
+    training.resources = {"runtime": 60, "mem_mb": 8000, **requested}
+    graph = SimpleNamespace(
+        jobs_to_run=[], jobs_with_dependencies=lambda: [(training, [])]
+    )
+    (estimated,) = Estimates(Jobs(project), {}).jobs(graph)
+    assert estimated.gpu is on_gpu
+    assert (estimated.gpu_seconds > 0) is on_gpu
+    assert (estimated.trained is not None) is on_gpu
 
 
 def test_a_plan_is_of_the_other_targets_and_needs_a_dry_run():

@@ -21,7 +21,7 @@ from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import Run
 from lextables.pipeline.version import snakemake_path
 from lextables.planning.feature_jobs import FeatureJobs
-from lextables.planning.job_resources import RECORDS, JobResources
+from lextables.planning.job_resources import RECORDS, JobResources, requests_gpu
 from lextables.planning.jobs import Jobs
 from lextables.planning.project import HUB, Project
 from lextables.planning.rule_values import Values
@@ -238,7 +238,7 @@ class Estimates:
             step, dataset, model = self.kind(job)
             runs = self._runs_of(job)
             specs = [self.project.specs[run] for run in runs]
-            on_gpu = bool(job.resources.get("gpu"))
+            on_gpu = requests_gpu(job.resources)
             table = None
             verdicts = 0
             if step in TABLE_RULES:
@@ -341,7 +341,7 @@ class Estimates:
         transformer.
         """
         names = [Path(output).name for output in job.output]
-        if "weights" not in names or not job.resources.get("gpu"):
+        if "weights" not in names or not requests_gpu(job.resources):
             return None
         return WEIGHT_BYTES * sum(map(self.resources.sizes.parameters, specs))
 

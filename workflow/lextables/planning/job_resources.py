@@ -1,9 +1,11 @@
 """Resources of rules: memory, time and GPU.  Each retry of a job requests more."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from lextables.models.files import model_files
 from lextables.models.resolve import own_location
@@ -26,6 +28,11 @@ def per_attempt(amount: int) -> Resource:
         return amount * attempt
 
     return requested
+
+
+def requests_gpu(requested: Mapping[str, Any]) -> bool:
+    """Whether the resources of a job include a GPU, as a number or in a gres."""
+    return bool(requested.get("gpu")) or "gpu" in str(requested.get("gres"))
 
 
 @dataclass(frozen=True)
