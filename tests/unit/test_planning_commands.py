@@ -1,6 +1,7 @@
 """Checks of a command's options and targets, and the messages after its jobs."""
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,16 @@ def test_entries_without_a_row_are_named(monkeypatch, tmp_path):
 def test_an_unknown_target_ends_the_run(project, target, message):
     with pytest.raises(SystemExit, match=message):
         command_line.check_targets(project, {target}, {"maud", "maud_table4"})
+
+
+def test_exports_of_the_sample_are_not_uploaded(monkeypatch, tmp_path):
+    for data, refused in (("sample", True), ("release", False)):
+        config = {"papers": ["maud"], "data": data, "push": "org/lextables"}
+        loaded = planned_project.load(monkeypatch, tmp_path, **config)
+        command_line.check_push(loaded, {"maud"})
+        with pytest.raises(SystemExit) if refused else nullcontext() as ended:
+            command_line.check_push(loaded, {"publish"})
+        assert not refused or "no exports of the sample" in str(ended.value)
 
 
 def test_known_targets_and_files_are_accepted(project, tmp_path):

@@ -15,7 +15,7 @@ from lextables.pipeline.errors import BadInput
 from lextables.planning.publish import Exports
 from lextables.planning.tables import Tables
 from lextables.publish.export import Export, Origin
-from lextables.publish.push import check_redistribution
+from lextables.publish.push import COMMIT, check_redistribution
 from lextables.registry.paper import Publication, Responsible
 
 PROGRAM = """
@@ -32,10 +32,15 @@ OLD = "old.parquet"  # a file of an earlier export
 
 
 class Hub(BaseHTTPRequestHandler):
-    """Answers what an upload asks; `server.requests` are (path, token, body)."""
+    """Answers what an upload asks; `server.requests` are (path, token, body), and
+    `server.commit` the title of the repository's commit.
+    """
 
     def do_GET(self):
-        if "/tree/" in self.path:
+        if "/commits/" in self.path:
+            about = {"id": "b" * 40, "authors": [], "date": "2026-01-01T00:00:00.000Z"}
+            self.answer([{**about, "title": self.server.commit, "message": ""}])
+        elif "/tree/" in self.path:
             file = {"type": "file", "path": OLD, "size": 1, "oid": "0" * 40}
             self.answer([file])
         else:
@@ -80,6 +85,7 @@ def hub():
     with ThreadingHTTPServer(("127.0.0.1", 0), Hub) as server:
         server.requests = []
         server.status = 200
+        server.commit = COMMIT
         server.url = f"http://127.0.0.1:{server.server_port}"
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield server
@@ -136,6 +142,17 @@ def test_an_export_is_uploaded_with_the_token(exported, hub, tmp_path):
     assert deleted == [OLD]
 
 
+def test_a_repository_with_other_files_is_refused(exported, hub, tmp_path):
+    hub.commit = "Upload old.parquet"
+    run = pushed(exported, hub, tmp_path)
+    assert run.returncode == 1
+    assert run.stderr == (
+        "push: org/x-acord has files, and none of its commits is an upload of an "
+        "export; give another name after push, or delete this repository.\n"
+    )
+    assert [path for path, _, _ in hub.requests] == ["/api/repos/create"]
+
+
 @pytest.mark.parametrize("status", [401, 403, 404])
 def test_a_hub_that_refuses_is_named_with_its_reason(exported, hub, tmp_path, status):
     hub.status = status
@@ -181,8 +198,8 @@ def test_an_export_that_may_not_be_redistributed_is_refused():
         check_redistribution(export(licence="none stated; the code is MIT"))
     with pytest.raises(BadInput, match="quill: .* redistributed: ask its authors; le"):
         check_redistribution(export(redistribution="ask its authors."))
-    # The sample is our own text.
-    check_redistribution(export("none stated", "sample", "ask its authors."))
+    with pytest.raises(BadInput, match="quill: exports of the sample are not uploaded"):
+        check_redistribution(export(variant="sample"))
 
 
 def test_the_privacy_corpus_is_restricted_in_the_registry(monkeypatch, tmp_path):

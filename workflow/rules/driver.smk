@@ -38,6 +38,7 @@ if STANDALONE:
     if command_line.started_by_snakemake():
         targets = targets_of_command_line()
     command_line.check_targets(PROJECT, targets, RUN_OF_SNAKEMAKE.rule_names)
+    command_line.check_push(PROJECT, targets)
     if not RUN_OF_SNAKEMAKE.is_dry_run:
         # The lock also covers the results, which may be shared with another checkout.
         warning = or_exit(

@@ -191,6 +191,18 @@ def check_targets(
         sys.exit(f"{target}: there is no such target; {do}.")
 
 
+def check_push(project: Project, targets: Collection[str]) -> None:
+    """End the run if it would upload exports of the sample, which would replace those
+    of the release.
+    """
+    config = project.config
+    if config.push and config.data == "sample" and "publish" in targets:
+        sys.exit(
+            "config: push uploads no exports of the sample, whose texts are invented; "
+            "set data to release, or leave push empty."
+        )
+
+
 def _reasons_without_target(project: Project) -> Mapping[str, str]:
     """{target that exists under other configurations: why it does not exist now}."""
     reasons = {f"{name}_data": reason for name, reason in project.absent.items()}
