@@ -201,6 +201,16 @@ def test_a_folder_whose_replacement_was_interrupted_is_restored(state):
     assert not [*Path("results").glob(".*.12.*")]
 
 
+def test_a_link_at_the_name_of_a_previous_folder_is_removed_and_not_followed(state):
+    Path("kept").mkdir()
+    Path("kept/file").touch()
+    Path("results/report").mkdir()
+    link = Path("results/.report.12.lextables.old")
+    link.symlink_to(Path("kept").absolute())
+    message_of_new_run(state)
+    assert not link.is_symlink() and Path("kept/file").exists()
+
+
 def test_a_job_does_not_start_after_its_run_was_replaced(state):
     locks.acquire(state, Path("results"))
     # One lock in the working folder and one in the results, of the run and of the job.

@@ -236,6 +236,15 @@ def test_a_failed_export_keeps_the_previous_export(made, monkeypatch):
     assert not [path for path in place.parent.iterdir() if path.name.startswith(".")]
 
 
+def test_an_export_folder_that_is_a_link_stays_one(made, tmp_path):
+    target = tmp_path / "elsewhere/export"
+    target.mkdir(parents=True)
+    (tmp_path / "linked").symlink_to(target)
+    for _ in range(2):
+        place = made(out="linked")
+        assert place.is_symlink() and (target / "README.md").is_file()
+
+
 def test_every_kind_of_task_has_a_writer_and_a_category():
     assert WRITERS.keys() == CATEGORIES.keys() == PLANNERS.keys()
 

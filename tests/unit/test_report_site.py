@@ -171,6 +171,17 @@ def test_the_site_is_replaced_completely_or_not_at_all(results, monkeypatch):
     assert not [path for path in results.iterdir() if "part" in path.name]
 
 
+def test_a_report_folder_that_is_a_link_stays_one(results):
+    folder = results / "report"
+    target = Path("elsewhere").absolute()
+    target.mkdir()
+    folder.symlink_to(target)
+    for _ in range(2):
+        site.write(folder, material(results))
+        assert folder.is_symlink() and (target / "index.html").is_file()
+    assert not [path for path in results.iterdir() if path.name.startswith(".")]
+
+
 # Commands
 
 

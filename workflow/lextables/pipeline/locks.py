@@ -125,7 +125,7 @@ def _clean(state: Path, results: Path, clean: Callable[[], None]) -> str:
         final = path.with_name(UNFINISHED.sub(r"\g<name>", path.name))
         if path.suffix == ".old" and not final.exists():
             path.rename(final)  # the process was killed between two renames
-        elif path.is_dir():
+        elif path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
         else:
             path.unlink()

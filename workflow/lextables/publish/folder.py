@@ -28,8 +28,8 @@ WRITERS: Mapping[str, Callable[[PublishedSet, Path], list[Format]]] = {
 
 
 def write(export: Export, path: str | Path) -> None:
-    """Write an export atomically."""
-    with replacing_folder(path) as out:
+    """Write an export atomically; if ``path`` is a link, to where it points."""
+    with replacing_folder(Path(path).resolve()) as out:
         formats = {}
         for data_set in export.sets:
             folder = out / data_set.folder

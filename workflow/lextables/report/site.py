@@ -46,8 +46,10 @@ class Material:
 
 
 def write(folder: str | Path, material: Material) -> None:
-    """Write the site to ``folder``, which is replaced completely."""
-    with replacing_folder(folder) as new:
+    """Write the site to ``folder``, which is replaced completely; of a link, the folder
+    that it points to.
+    """
+    with replacing_folder(Path(folder).resolve()) as new:
         for path, text in files(material).items():
             (new / path).parent.mkdir(parents=True, exist_ok=True)
             (new / path).write_text(text, encoding="utf-8", newline="\n")
