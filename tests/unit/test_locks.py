@@ -242,6 +242,23 @@ def test_a_run_on_another_machine_keeps_its_lock(state):
     assert not leftovers()
 
 
+def test_a_job_on_another_machine_keeps_the_lock_of_its_killed_run(state, monkeypatch):
+    locks.acquire(state, Path("results"))
+    with monkeypatch.context() as on_node:
+        on_node.setattr(socket, "gethostname", lambda: "node7")
+        with locks.held_by_job():
+            records = {path: path.read_bytes() for path in our_locks()}
+    locks._held.close()
+    # A disk on which this machine does not see the locks of the node.
+    for path, record in records.items():
+        if json.loads(record)["host"] == "node7":
+            path.write_bytes(record)
+    (state / "locks" / SNAKEMAKE_LOCK).touch()
+    Path("results", PART).touch()
+    assert message_of_new_run(state).startswith(IN_USE)
+    assert {SNAKEMAKE_LOCK, PART} <= leftovers()
+
+
 @pytest.mark.parametrize("error", [errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP])
 def test_a_disk_without_locks_gives_a_warning_and_nothing_is_removed(
     state, monkeypatch, error

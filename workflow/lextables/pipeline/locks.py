@@ -6,8 +6,9 @@ folder. The kernel releases the lock of a process that ends, so a file without a
 was left by a killed process. If no file is locked, Snakemake's remaining locks and
 unfinished files are stale.
 
-Each file has the record of its run. A job copies it, and does not start if the file of
-its run is gone: the run was killed, and another one has started.
+Each file has the record of its run. A job copies it, with the name of its own machine,
+and does not start if the file of its run is gone: the run was killed, and another one
+has started.
 """
 
 import atexit
@@ -46,12 +47,13 @@ class Owner(BaseModel):
     state: str = ""
     """Snakemake's folder, with links resolved."""
     host: str = ""
-    """Name of the machine."""
+    """Name of the machine that holds the lock of the file."""
     process: str = "unknown process"
     """Number of the process, machine and start time, in words."""
 
     def left_locks_elsewhere(self) -> bool:
-        """Whether this run may still work on another machine: Snakemake's locks remain.
+        """Whether this run, or its job, may still work on another machine: Snakemake's
+        locks remain.
 
         Needed on disks whose file locks only the processes of one machine see.
         """
@@ -226,10 +228,12 @@ def held_by_job() -> Iterator[None]:
             run_file = Path(path)
             with exclusive(run_file.parent / GUARD):
                 try:
-                    record = run_file.read_bytes()
+                    run = Owner.model_validate_json(run_file.read_bytes())
                 except FileNotFoundError:
                     what = "the run that started this job was killed"
                     raise BadInput(what, do="repeat the command") from None
+                job = run.model_copy(update={"host": socket.gethostname()})
+                record = job.model_dump_json().encode()
                 held.enter_context(_registered(run_file.parent, record))
         yield
 
