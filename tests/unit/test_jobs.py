@@ -9,9 +9,11 @@ from snakemake.iocontainers import Wildcards
 from snakemake.rules import Rule
 
 from helpers.planned_project import load_jobs, some_run, wildcards_of
+from lextables.models import device
 from lextables.models.spending import Limits
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import Run
+from lextables.planning.feature_jobs import FeatureJobs
 from lextables.planning.jobs import (
     PREDICTING,
     RANKING,
@@ -200,6 +202,24 @@ def test_a_job_without_a_model_requests_no_gpu(small):
             "gpu": None,
         }
         assert threads == 1
+
+
+@pytest.mark.parametrize(
+    ("config", "has_gpu", "given"),
+    [("auto", True, "cuda"), ("auto", False, "auto"), ("cpu", True, "cpu")],
+)
+def test_a_job_that_is_planned_on_a_gpu_needs_it(
+    small, monkeypatch, config, has_gpu, given
+):
+    """It fails with a driver whose GPU cannot be used."""
+    monkeypatch.setattr(device, "expected", lambda choice: has_gpu and choice != "cpu")
+    jobs = small(device=config, grid="small")
+    run = some_run(jobs.project, "train", model="minilm")
+    parts = {"task": "classification", "dataset": "maud", "size": "64"}
+    parts["encoder"] = "all-minilm-l6-v2"
+    encoding = FeatureJobs(jobs).vector_job(Wildcards(fromdict=parts))
+    for job in (jobs.of_runs(run), encoding):
+        assert job.params["device"] == given
 
 
 def test_a_job_with_a_model_requests_memory_and_time_for_its_work(small):

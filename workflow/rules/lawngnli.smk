@@ -287,7 +287,7 @@ else:
             filtered=CONFIG.difficulty_filters,
             # None: as in the paper, or larger if the test split would be too small.
             test_share=None if CONFIG.test_share == "auto" else CONFIG.test_share,
-            device=CONFIG.device,
+            device=PROJECT.job_device,
         message:
             "Labelling, finding neutral premises, balancing and pairing examples (A.1.4, A.1.7, A.1.8)."
         script:
@@ -396,7 +396,7 @@ rule lawngnli_inference:
     params:
         code=code("lawngnli_inference.py"),
         model=lambda wildcards: PROJECT.identified(LAWNGNLI_INFERENCE_MODEL),
-        device=CONFIG.device,
+        device=PROJECT.job_device,
     message:
         "Predicting the labels of LawngNLI's examples with a model of inference."
     script:

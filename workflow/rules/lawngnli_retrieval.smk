@@ -62,7 +62,7 @@ rule lawngnli_retrieval:
         seed=PROJECT.papers["lawngnli"].seed,
         # The folder of cached vectors.
         vectors=JOBS.vectors,
-        device=CONFIG.device,
+        device=PROJECT.job_device,
     message:
         "Encoding the majority opinions and finding the most similar ones of each test hypothesis (Section 4.2)."
     script:

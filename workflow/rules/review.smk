@@ -90,7 +90,7 @@ rule review_contract:
         weights=REVIEWS.weights,
         record=REVIEWS.record,  # as above
         review=REVIEW_ENTRY.model_dump(mode="json"),
-        device=CONFIG.device,
+        device=PROJECT.job_device,
     message:
         "Highlighting the categories in {wildcards.contract}, with the model of {params.run}."
     script:

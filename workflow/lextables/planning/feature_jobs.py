@@ -152,6 +152,6 @@ class FeatureJobs:
         }
         places = {}
         if action.model:
-            params["device"] = self.jobs.project.config.device
+            params["device"] = self.jobs.project.job_device
             places = {"vectors": self.jobs.vectors}
         return PlannedJob(action, inputs, params, places, work)

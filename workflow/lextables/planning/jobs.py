@@ -329,7 +329,7 @@ class Jobs:
             "seed": run.seed,
         }
         if action.model:
-            params["device"] = self.project.config.device
+            params["device"] = self.project.job_device
         places = {"vectors": self.vectors, "asking": self.asking, "work": ""}
         # Trainings and pretraining store checkpoints in a work folder of their run.  A
         # training reads the census, so that checkpoints are only reused for the same

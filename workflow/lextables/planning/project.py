@@ -62,6 +62,15 @@ class Project:
         return self.config.results
 
     @property
+    def job_device(self) -> device.DeviceChoice:
+        """The device of jobs with a model.
+
+        It is ``cuda`` if they are planned on a GPU: a job that finds none fails, and
+        does not train on a processor for days.
+        """
+        return "cuda" if self.context.gpu else self.config.device
+
+    @property
     def absent(self) -> Mapping[str, str]:
         """{auxiliary data set that is not available: the reason}."""
         return self.context.absent
