@@ -244,8 +244,7 @@ def evaluates_parts(model: PreTrainedModel) -> bool:
     (Mamba, Jamba), if it takes no cache of them, or if its positions depend on the
     length of the whole text (Phi-3).
     """
-    parameters = inspect.signature(model.forward).parameters
-    if "past_key_values" not in parameters or getattr(model, "_is_stateful", False):
+    if "past_key_values" not in inspect.signature(model.forward).parameters:
         return False
     # A cache without tokens: some layers say only later that they can be cropped.
     if not DynamicCache(config=model.config).is_croppable:
