@@ -184,7 +184,7 @@ def test_the_report_shows_results_of_earlier_runs(finished):
     assert snakemake(finished).code == 0
 
 
-def test_the_page_of_results_counts_every_published_value(finished):
+def test_the_page_of_results_counts_every_published_value_of_its_tables(finished):
     run = snakemake(finished, "results_page")
     assert run.code == 0, run.output[-4000:]
     assert "Nothing to be done" in snakemake(finished, "results_page").output
@@ -193,10 +193,15 @@ def test_the_page_of_results_counts_every_published_value(finished):
     papers = ("acord", "cuad", "lawngnli", "maud", "privacy")
     published: Counter[str] = Counter()
     for paper in papers:
+        entry = yaml.safe_load((ROOT / f"resources/papers/{paper}.yaml").read_text())
+        # Tables that a run on the sample does not make for the report.
+        left_out = entry["not_in_sample"]["tables"]
         path = ROOT / f"resources/published/{paper}.csv"
         with path.open(encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
-        published.update(row["kind"] for row in rows if not row["repeats"])
+        for row in rows:
+            if row["table"] not in left_out and not row["repeats"]:
+                published[row["kind"]] += 1
     assert sorted(published) == ["score", "statistic", "text"]
     for kind, count in published.items():
         assert f"| **all** | {kind}s | {count:,} | 0 | 0 | 0 |" in page
