@@ -264,7 +264,7 @@ def test_submitted_predictions_are_checked_against_tables_of_the_data_set(small)
         "acord": ["clauses", "queries", "judgements"],
         "cuad": ["contracts", "questions"],
         "maud": ["examples", "questions"],
-        "privacy": ["questions", "responses", "paragraphs"],
+        "privacy": ["questions", "responses", "paragraphs", "sites"],
     }.items():
         run = Run(name, SUBMITTED, "own-x", "any")
         jobs.project.specs[run] = Spec({"form": "csv", "content": "0"})

@@ -29,6 +29,8 @@ OF_PLANS = frozenset(
         "averages",
         "asked",
         "trained_on",
+        "training_data",
+        "deterministic",
         "seen",
     )
 )
