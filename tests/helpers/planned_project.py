@@ -22,6 +22,12 @@ def load(monkeypatch, folder: Path, **config) -> project.Project:
     return project.load(ROOT, Path(os.path.relpath(ROOT)), defaults, config)
 
 
+def load_with_mirror(monkeypatch, folder: Path, mirror: Path) -> project.Project:
+    """Change to ``folder`` and return the project of ACORD with models of a mirror."""
+    config = {"data": "release", "models": "available", "papers": ["acord"]}
+    return load(monkeypatch, folder, mirror=str(mirror), **config)
+
+
 def load_jobs(monkeypatch, folder: Path, **config) -> Jobs:
     """Change to ``folder`` and return the jobs under this configuration."""
     return Jobs(load(monkeypatch, folder, **config))

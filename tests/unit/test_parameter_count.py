@@ -91,13 +91,7 @@ def test_a_mirror_with_another_model_stops_the_plan(tmp_path, monkeypatch):
     number = sum(
         tensor.numel() for tensor in load_file(folder / "model.safetensors").values()
     )
-    config = {
-        "data": "release",
-        "models": "available",
-        "mirror": str(tmp_path / "mirror"),
-        "papers": ["acord"],
-    }
     with pytest.raises(BadInput) as error:
-        planned_project.load(monkeypatch, tmp_path, **config)
+        planned_project.load_with_mirror(monkeypatch, tmp_path, tmp_path / "mirror")
     sentence = f"its weights have {number:,} parameters, but all-minilm-l6-v2 has"
     assert str(error.value).startswith(f"{folder}: {sentence} 22,713,216; ")

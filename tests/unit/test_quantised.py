@@ -115,14 +115,8 @@ def test_a_mirror_with_a_quantised_model_stops_the_plan(encoder, tmp_path, monke
     folder = tmp_path / "mirror/models/all-minilm-l6-v2"
     folder.parent.mkdir(parents=True)
     shutil.copytree(encoder, folder)
-    config = {
-        "data": "release",
-        "models": "available",
-        "mirror": str(tmp_path / "mirror"),
-        "papers": ["acord"],
-    }
     with pytest.raises(BadInput) as error:
-        planned_project.load(monkeypatch, tmp_path, **config)
+        planned_project.load_with_mirror(monkeypatch, tmp_path, tmp_path / "mirror")
     assert str(error.value).startswith(f"{folder}: {SENTENCE}")
 
 

@@ -19,7 +19,7 @@ from sentence_transformers.cross_encoder.data_collator import CrossEncoderDataCo
 from sentence_transformers.util import batch_to_device
 from torch.nn.functional import binary_cross_entropy_with_logits
 from tqdm import tqdm
-from transformers import AutoModelForSequenceClassification, set_seed
+from transformers import set_seed
 
 from lextables.models import loading
 from lextables.models.checkpoints import AtUpdates, arguments, train
@@ -54,11 +54,8 @@ def load(
     ``fresh_head`` those of the encoder.
     """
     check_named_code(folder)
-    if fresh_head:
-        missing = _missing_in_encoder(folder)
-    else:
-        missing = loading.missing_tensors(folder, "cross-encoder")
-    loading.check_complete(folder, missing)
+    kind = "encoder" if fresh_head else "cross-encoder"
+    loading.check_complete(folder, loading.missing_tensors(folder, kind))
     set_seed(seed)
     model = CrossEncoder(
         folder, device=str(device), max_length=max_length, num_labels=1
@@ -68,19 +65,6 @@ def load(
         own: Any = model  # it has the length and the tokenizer of a sentence encoder
         set_length(own, None)
     return model.float()
-
-
-def _missing_in_encoder(folder: str) -> set[str]:
-    """Return the tensors of the encoder that the weights in ``folder`` lack."""
-    model, report = AutoModelForSequenceClassification.from_pretrained(
-        folder,
-        num_labels=1,
-        ignore_mismatched_sizes=True,
-        device_map="meta",
-        output_loading_info=True,
-        trust_remote_code=False,
-    )
-    return loading.fresh_encoder(model, report)
 
 
 def score(

@@ -27,6 +27,7 @@ from lextables.sources.entries import registry_texts
 from lextables.tables import published
 from lextables.tables.cells import Cell
 from lextables.tables.inputs import Inputs, provenance
+from lextables.tables.render import data_note
 from lextables.tasks.job import Job
 from lextables.tasks.planner import SUBMITTED
 from lextables.tasks.submitted import Incomplete
@@ -152,8 +153,8 @@ def scored_runs(
             os.chdir(copy)
         for run in _submitted_runs(project):
             _score(jobs, run, Path(root, run.folder))
-        data_note = _data_note(project, built.path / "census.json")
-        yield ScoredRuns(data_set_name, project, Path(root), data_note, left_out)
+        note = _data_note(project, built.path / "census.json")
+        yield ScoredRuns(data_set_name, project, Path(root), note, left_out)
 
 
 def _data_note(project: Project, census: Path) -> str:
@@ -162,10 +163,7 @@ def _data_note(project: Project, census: Path) -> str:
     """
     texts = registry_texts(project.sources, project.sources)
     others = [each for each in provenance(census, texts) if not each["comparable"]]
-    if not others:
-        return ""
-    variants = " and ".join(dict.fromkeys(source["variant"] for source in others))
-    note = f"{variants} data: not comparable with the paper"
+    note = data_note(others)
     reasons = dict.fromkeys(source.get("note", "") for source in others)
     reason = "; ".join(filter(None, reasons))
     return f"{note} ({reason})" if reason else note

@@ -5,7 +5,6 @@ several answers with the highest probability one is drawn: metrics would choose 
 first of the list, which may be the same one for all examples.
 """
 
-import hashlib
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ from lextables.pipeline.dataset import Row, batched, read
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification.examples import (
     key_of,
+    number_of,
     of_heads,
     of_splits,
     under_view,
@@ -162,8 +162,7 @@ def untied(probabilities: Sequence[float], *ids: str) -> list[float]:
             tied.append(place)
     if len(tied) == 1:
         return list(probabilities)
-    digest = hashlib.sha256("\0".join(ids).encode()).digest()
-    drawn = tied[int.from_bytes(digest[:8]) % len(tied)]
+    drawn = tied[number_of(*ids) % len(tied)]
     raised = list(probabilities)
     raised[drawn] += _RAISE
     return [probability / (1 + _RAISE) for probability in raised]

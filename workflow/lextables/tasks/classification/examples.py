@@ -230,8 +230,13 @@ def subset(
 
 def _generator(seed: int, *names: str) -> np.random.Generator:
     """Return a generator that depends on the seed and on what it is used for."""
+    return np.random.default_rng([seed, number_of(*names)])
+
+
+def number_of(*names: str) -> int:
+    """Return a number below 2**64 that depends on names alone, for draws."""
     digest = hashlib.sha256("\0".join(names).encode()).digest()
-    return np.random.default_rng([seed, int.from_bytes(digest[:8], "big")])
+    return int.from_bytes(digest[:8], "big")
 
 
 def balanced(labels: Labels, generator: np.random.Generator) -> Iterator[int]:

@@ -71,6 +71,11 @@ OF_VECTORS = ("vectors", "both")  # the features of linear models that need an e
 UNTRAINED = "none"  # the view of a model that is not trained on the task
 
 
+def condition_of(training_view: str, test_view: str) -> str:
+    """Return the name of a condition: what a model is trained on and what it reads."""
+    return f"{training_view} > {test_view}"
+
+
 class ClassificationPanel(Panel):
     """A model of the panel, trained ``single``-task, ``multi``-task, or both."""
 
@@ -458,7 +463,7 @@ class ClassificationPlanner(Planner):
         fields = asking.model_dump(exclude={"views", "prompt"})
         readings = []
         for view in asking.views:
-            condition = f"{UNTRAINED} > {view}"
+            condition = condition_of(UNTRAINED, view)
             columns = self.task.views[view].columns()
             readings.append(Reading(condition=condition, view=columns))
         if self.task.views:
@@ -719,7 +724,7 @@ class ClassificationPlanner(Planner):
             for view in self.training_views(panel):
                 if self.is_same_for_seeds(panel, first_start, view):
                     for name in self.task.readings[view]:
-                        deterministic.append(f"{view} > {name}")
+                        deterministic.append(condition_of(view, name))
         return self.panel_row(
             panel,
             reason=reason,
@@ -933,7 +938,7 @@ class ClassificationPlanner(Planner):
                 elif view.max_length:
                     continue
                 reading = Reading(
-                    condition=f"{trained} > {name}",
+                    condition=condition_of(trained, name),
                     source=source,
                     view=view.columns(),
                     **length,
