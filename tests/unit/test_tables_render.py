@@ -10,10 +10,10 @@ import pytest
 from helpers import stored_pages
 from helpers.site_pages import Reading
 from lextables.tables.cells import Cell, Score, build
+from lextables.tables.inputs import data_note
 from lextables.tables.published import PublishedCell
 from lextables.tables.render import (
     About,
-    data_note,
     html,
     key,
     label,

@@ -20,6 +20,7 @@ from lextables.tables.inputs import (
     Inputs,
     by_training_data,
     comparable,
+    data_note,
     explained,
     provenance,
     rows_that_ran,
@@ -77,7 +78,7 @@ with job(snakemake.log[0]):
     # Other data than the paper's allow no conclusion about its values.
     compared_values = inputs.published if is_comparable else ()
     pairs = comparison.compare(cells, compared_values, inputs.units)
-    note = render.data_note(sources)
+    note = data_note(sources)
     differences = comparison.notes(comparison.comparisons(pairs), note)
     about = render.About(
         entry.title, entry.where, [*entry.notes, *differences], note, name

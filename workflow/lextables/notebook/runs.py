@@ -26,8 +26,7 @@ from lextables.registry import modules
 from lextables.sources.entries import registry_texts
 from lextables.tables import published
 from lextables.tables.cells import Cell
-from lextables.tables.inputs import Inputs, provenance
-from lextables.tables.render import data_note
+from lextables.tables.inputs import Inputs, data_note, provenance
 from lextables.tasks.job import Job
 from lextables.tasks.planner import SUBMITTED
 from lextables.tasks.submitted import Incomplete

@@ -23,7 +23,7 @@ from lextables.report.layout import Link, Page
 from lextables.report.results import Part, Record, owner
 from lextables.sources.entries import with_registry_texts
 from lextables.sources.provenance import SourceFiles, source_files
-from lextables.tables import render
+from lextables.tables.inputs import data_note
 
 TEMPLATE = "dataset.html.j2"
 SHOWN_ROWS = 10  # first rows of a table
@@ -177,7 +177,7 @@ def page(dataset: DataSet, parts: Sequence[Part], root: str) -> Page:
         dataset=dataset,
         task=paper.tasks[dataset.name] if paper else "",
         earlier=bool(paper and paper.earlier_day),
-        data_note=render.data_note(census["sources"]),
+        data_note=data_note(census["sources"]),
         sources=source_files(census["sources"]),
         tables=tables,
         counts=counted,

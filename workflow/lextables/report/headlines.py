@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from lextables.registry.paper import Headline
 from lextables.report.leaderboard import headline_lines
 from lextables.report.results import Exhibit, Part
+from lextables.tables.inputs import data_note
 from lextables.tables.published import number
-from lextables.tables.render import data_note, label
+from lextables.tables.render import label
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,9 @@ from lextables.report.results import Exhibit, Part
 from lextables.sources.entries import SAMPLE
 from lextables.tables.cells import Line
 from lextables.tables.comparison import Comparison, comparisons
+from lextables.tables.inputs import data_note
 from lextables.tables.published import number
-from lextables.tables.render import data_note, label
+from lextables.tables.render import label
 
 PATH = "leaderboard.html"
 TEMPLATE = "leaderboard.html.j2"

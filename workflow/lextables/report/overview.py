@@ -16,6 +16,7 @@ from lextables.report.layout import HOME, Facts, Link, Page
 from lextables.report.results import Exhibit, Part, RunRecord, owner
 from lextables.sources.provenance import SourceFiles, source_files
 from lextables.tables import render
+from lextables.tables.inputs import data_note
 from lextables.tables.render import duration
 
 TEMPLATE = "overview.html.j2"
@@ -186,7 +187,7 @@ def paper_page(
         shown_sections.append((section, anchor(section), is_funnel))
     content = PaperPage(
         part=part,
-        data_note=render.data_note(part.sources),
+        data_note=data_note(part.sources),
         tiles=[tile(part, exhibit) for exhibit in part.exhibits],
         sources=source_files(part.sources),
         datasets=[dataset for dataset in datasets if owner(dataset.name, [part])],

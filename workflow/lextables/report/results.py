@@ -18,10 +18,11 @@ from lextables.pipeline.files import damage_named, read_json, verify
 from lextables.pipeline.run import Run
 from lextables.registry.paper import ShownPaper, TableEntry
 from lextables.sources.entries import with_registry_texts
-from lextables.tables import published, render
+from lextables.tables import published
 from lextables.tables.cells import Line, Place, from_csv
 from lextables.tables.comparison import Pair
 from lextables.tables.comparison import from_csv as pairs_from_csv
+from lextables.tables.inputs import data_note
 from lextables.tables.published import FirstKinds, Kind
 
 # A JSON object of the results: a run's record, a census, or a source in it.
@@ -290,7 +291,7 @@ def _read_exhibit(
     with damage_named(table):
         verify(table)
         # The reason of each value ends in the note on the data; pages show it once.
-        note = render.data_note(sources)
+        note = data_note(sources)
         lines = from_csv(table.read_text(encoding="utf-8"), note)
     suffixes = ["csv", "md", "html"]
     svg = ""

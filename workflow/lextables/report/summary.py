@@ -25,15 +25,9 @@ from lextables.report.leaderboard import NONE, Benchmark, benchmarks
 from lextables.report.results import Exhibit, Part, RunRecord
 from lextables.tables import figures
 from lextables.tables.cells import Line
+from lextables.tables.inputs import data_note
 from lextables.tables.published import KINDS, NOT_PUBLISHED, Kind
-from lextables.tables.render import (
-    About,
-    data_note,
-    label,
-    markdown,
-    markdown_row,
-    plain,
-)
+from lextables.tables.render import About, label, markdown, markdown_row, plain
 
 NAME = "results"  # of the page and the picture
 BEGIN = "<!-- summary -->"

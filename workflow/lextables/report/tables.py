@@ -12,6 +12,7 @@ from lextables.report.layout import Link, Page
 from lextables.report.results import Exhibit, Part, RunRecord
 from lextables.tables import comparison, render
 from lextables.tables.comparison import Comparison
+from lextables.tables.inputs import data_note
 
 TEMPLATE = "table.page.html.j2"
 
@@ -76,16 +77,16 @@ def page(
     counts = wording.outcome_counts(exhibit.lines)
     grids = render.pivot(exhibit.lines)
     compared = comparison.comparisons(exhibit.pairs)
-    data_note = render.data_note(exhibit.sources)
+    note = data_note(exhibit.sources)
     content = TablePage(
         part=part,
         exhibit=exhibit,
         heading=name(exhibit),
-        data_note=data_note,
+        data_note=note,
         counts=counts,
         key=render.key(exhibit.lines) if any(counts.values()) else "",
         reasons=list(reason_numbers),
-        grids=[render.laid_out(grid, reason_numbers, not data_note) for grid in grids],
+        grids=[render.laid_out(grid, reason_numbers, not note) for grid in grids],
         command=commands.command(config, f"{part.name}_{exhibit.name}"),
         rows=row_commands(exhibit, runs, config, root),
         comparisons=[each for each in compared if len(each.systems) > 1],

@@ -168,6 +168,17 @@ def comparable(sources: Iterable[Record]) -> bool:
     return all(source["comparable"] for source in sources)
 
 
+def data_note(sources: Iterable[Record]) -> str:
+    """Return a note on data that are not comparable with the paper's, from their
+    provenance; else empty.
+    """
+    others = [source["variant"] for source in sources if not source["comparable"]]
+    if not others:
+        return ""
+    variants = " and ".join(dict.fromkeys(others))
+    return f"{variants} data: not comparable with the paper"
+
+
 def by_name(rows: Iterable[Row]) -> Scores:
     """A run's rows of `run.SCORES` as {(metric, group): (value, n)}; the value is NaN
     over nothing.

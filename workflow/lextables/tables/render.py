@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -282,17 +281,6 @@ def label(name: str) -> str:
     if letter:
         number = f"{letter.upper()}-{number}"
     return f"{kind.capitalize()} {number}"
-
-
-def data_note(sources: Iterable[Mapping[str, Any]]) -> str:
-    """Return a note on data that are not comparable with the paper's, from their
-    provenance; else empty.
-    """
-    others = [source["variant"] for source in sources if not source["comparable"]]
-    if not others:
-        return ""
-    variants = " and ".join(dict.fromkeys(others))
-    return f"{variants} data: not comparable with the paper"
 
 
 def duration(seconds: float) -> str:
