@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 import torch
 from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+from transformers import AutoModel, AutoTokenizer, Qwen2Config
 
 from helpers import tiny_encoders
 from lextables.models import bi_encoder, tokenised
@@ -135,10 +137,31 @@ def test_cached_vectors_are_reused_only_for_the_same_model_length_and_encoding(
 
 def test_nothing_is_cached_for_unidentified_weights(folders, tmp_path):
     model = bi_encoder.load(folders["bert"], CPU)
-    unidentified = SETTINGS | {"weights": "own-model", "content": None}
-    encode = bi_encoder.cached(bi_encoder.encode, model, unidentified, tmp_path)
-    assert encode(SHORT).shape == (5, 32)
+    for revision in (None, "main"):  # a branch moves
+        settings = {"weights": "own-model", "content": None, "revision": revision}
+        encode = bi_encoder.cached(
+            bi_encoder.encode, model, SETTINGS | settings, tmp_path
+        )
+        assert encode(SHORT).shape == (5, 32)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("pooling", ["cls", "mean", "lasttoken"])
+def test_the_first_token_of_a_decoder_is_no_vector_of_a_text(
+    folders, tmp_path, pooling
+):
+    config = Qwen2Config(**tiny_encoders.SMALL, num_key_value_heads=1)
+    body = tmp_path / "body"
+    AutoModel.from_config(config).save_pretrained(body)
+    AutoTokenizer.from_pretrained(folders["bert"]).save_pretrained(body)
+    modules = [Transformer(str(body)), Pooling(32, pooling)]
+    model = SentenceTransformer(modules=modules, device="cpu")
+    model.save_pretrained(str(tmp_path / "encoder"), create_model_card=False)
+    if pooling == "cls":
+        with pytest.raises(BadInput, match="first token's vector is the same for"):
+            bi_encoder.load(str(tmp_path / "encoder"), CPU)
+    else:
+        assert bi_encoder.load(str(tmp_path / "encoder"), CPU).max_seq_length
 
 
 CACHED_TEXTS = ["a", "clause", "of", "five", "texts"]

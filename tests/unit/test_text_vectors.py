@@ -4,8 +4,13 @@ import json
 import logging
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 
+from helpers import tiny_encoders
 from lextables.models.text_progress import CHARACTERS_OF_TOKEN, TextProgress
 from lextables.models.text_vectors import (
     DOCUMENT,
@@ -19,6 +24,13 @@ from lextables.pipeline import job_files
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.job import job
 from lextables.pipeline.job_files import Progress, progress_file
+from lextables.pipeline.run import recorded
+from lextables.tasks.classification.actions import encode as encode_pieces
+from lextables.tasks.classification.vectors import read_vectors as read_pieces
+from lextables.tasks.job import Job
+from lextables.tasks.spans.actions import encode as encode_segments
+from lextables.tasks.spans.segment_vectors import read_vectors as read_segments
+from lextables.tasks.vectors import write_vectors
 from snakemake_logger_plugin_lextables import Started
 from snakemake_logger_plugin_lextables.remaining import Running
 
@@ -131,3 +143,47 @@ def test_a_job_leaves_no_progress(tmp_path, fails):
     finally:
         logging.getLogger().setLevel(level)
     assert not progress_file(log).exists()
+
+
+def encode_queries(encoding):
+    write_vectors(encoding, lambda: iter(["merger"]), lambda: iter(["cash"]))
+
+
+def one_text(folder):
+    """Write one row twice, which is a contract, an example and a text."""
+    row = {"contract_id": "c", "split": "test", "text": "merger", "text_id": "t"}
+    paths = [str(folder / "first.parquet"), str(folder / "second.parquet")]
+    for path in paths:
+        pq.write_table(pa.Table.from_pylist([row]), path)
+    return paths
+
+
+@pytest.mark.parametrize(
+    ("encode", "read"),
+    [
+        (encode_queries, about_of),
+        (encode_segments.run, lambda path: read_segments([path], ["c"])),
+        (encode_pieces.run, read_pieces),
+    ],
+)
+def test_runs_have_the_notes_of_the_job_that_encoded(tmp_path, encode, read):
+    encoder = tmp_path / "encoder"
+    body = Transformer(tiny_encoders.save(tmp_path)["bert"])
+    model = SentenceTransformer(modules=[body, Pooling(32)], device="cpu")
+    model.save_pretrained(str(encoder), create_model_card=False)
+    path, record = str(tmp_path / "vectors.parquet"), tmp_path / "run.json"
+    settings = {"model": "tiny", "weights": str(encoder), "max_length": 500}
+    encode(
+        Job(
+            {"data": one_text(tmp_path)},
+            {"vectors": [path]},
+            settings,
+            task={"piece": 4, "views": []},
+            vectors=str(tmp_path),
+            log=str(tmp_path / "log"),
+        )
+    )
+    with recorded(record, {}):
+        read(path)
+    (note,) = json.loads(record.read_text())["notes"]
+    assert note.startswith("texts are cut at 64 tokens")

@@ -27,7 +27,7 @@ from tqdm import tqdm
 from transformers import PreTrainedTokenizerBase
 
 from lextables.models import device, loading
-from lextables.models.files import check_named_code
+from lextables.models.files import COMMIT, check_named_code
 from lextables.models.folders import bodies_of
 from lextables.models.in_parts import PROCESSOR_TOKENS, Batch, in_parts_that_fit
 from lextables.models.own_settings import COSINE, prompt_name, set_length
@@ -60,7 +60,8 @@ def load(
 
     None stands for the model's own number (`set_length`).  The weights are in single
     precision, whatever the precision of their file.  Raises `BadInput` for a model
-    whose configuration names code, or with missing weights.
+    whose configuration names code, with missing weights, or whose vectors are those of
+    a decoder's first token.
     """
     check_named_code(folder)
     for body in bodies_of(Path(folder)):
@@ -68,7 +69,31 @@ def load(
     model = SentenceTransformer(folder, device=str(where)).float()
     loading.check_finite(folder, model)
     set_length(model, max_length)
+    if _reads_tokens(model, "text", {"task": "document"}):
+        model.eval()
+        represent = partial(_represent, model)
+        loading.check_reads_whole_texts(folder, represent, model.device)
     return model
+
+
+def _reads_tokens(
+    model: SentenceTransformer, text: str, options: Mapping[str, str | None]
+) -> bool:
+    """Whether the model is a transformer, and not one of word vectors.
+
+    ``options`` are those of the model's `preprocess`.
+    """
+    if not isinstance(model.tokenizer, PreTrainedTokenizerBase):
+        return False
+    return "attention_mask" in model.preprocess([text], **options)
+
+
+def _represent(
+    model: SentenceTransformer, texts: torch.Tensor, mask: torch.Tensor
+) -> torch.Tensor:
+    """Return the vectors of texts, given as token ids."""
+    features = {"input_ids": texts, "attention_mask": mask}
+    return model(features, task="document")["sentence_embedding"]
 
 
 def no_report(texts: Sequence[str]) -> None:
@@ -123,16 +148,16 @@ def cached(
 ) -> Encode:
     """Return ``encode``, one of the functions above, with a cache below ``root``.
 
-    ``settings`` identify the weights of ``model`` by content or revision.  Without
-    either nothing is cached.  ``report`` is also given the texts that were in the
-    cache.
+    ``settings`` identify the weights of ``model`` by content or by a commit; a branch
+    moves.  Without either nothing is cached.  ``report`` is also given the texts that
+    were in the cache.
     """
     encode_texts = partial(encode, model, report=report)
-    versions = {
-        "content": settings.get("content"),
-        "revision": settings.get("revision"),
-    }
-    data: JsonObject = {name: value for name, value in versions.items() if value}
+    data: JsonObject = {}
+    if settings.get("content"):
+        data["content"] = settings["content"]
+    if COMMIT.fullmatch(settings.get("revision") or ""):
+        data["revision"] = settings["revision"]
     if not data:
         return encode_texts
     data["weights"] = settings["weights"]
@@ -204,7 +229,7 @@ class _Encoder:
         """Yield positions of some of the texts and their vectors, until all are
         done.
         """
-        if texts and not self._reads_tokens(texts[0]):
+        if texts and not _reads_tokens(self.model, texts[0], self._options):
             for start in range(0, len(texts), AT_ONCE):
                 part = list(texts[start : start + AT_ONCE])
                 features = self.model.preprocess(part, **self._options)
@@ -224,12 +249,6 @@ class _Encoder:
         all_batches = list(batches(inputs.lengths(), TOKENS[device.type]))
         results = _in_parallel(encode, all_batches, device)
         yield from zip(all_batches, results, strict=True)
-
-    def _reads_tokens(self, text: str) -> bool:
-        """Whether the model is a transformer, and not one of word vectors."""
-        if not isinstance(self.model.tokenizer, PreTrainedTokenizerBase):
-            return False
-        return "attention_mask" in self.model.preprocess([text], **self._options)
 
     @torch.inference_mode()
     def _forward(self, features: Batch) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 import json
 import logging
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -13,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 from tqdm import tqdm
 
 from lextables.models.device import DeviceChoice
+from lextables.models.files import COMMIT
 from lextables.models.language_model import (
     Choice,
     LanguageModel,
@@ -30,7 +30,6 @@ Answer = TypeVar("Answer")
 # Functions that compute one answer each, when they are called.
 Computations = Iterator[Callable[[], Answer]]
 # Name of the folder of a model in the hub's cache: the commit of its files.
-_COMMIT = re.compile("[0-9a-f]{40}")
 _log = logging.getLogger("lextables")
 
 
@@ -105,7 +104,7 @@ def _commit(folder: str) -> str | None:
     another folder.
     """
     path = Path(folder)
-    in_cache = path.parent.name == "snapshots" and _COMMIT.fullmatch(path.name)
+    in_cache = path.parent.name == "snapshots" and COMMIT.fullmatch(path.name)
     return path.name if in_cache else None
 
 

@@ -25,6 +25,7 @@ COPY = "copy or fetch the file again"
 MAX_SETTINGS = 32 << 20  # bytes; the index of a model with 60,000 tensors has 10 MB
 MAX_WEIGHTS = 4 << 40  # bytes
 MAX_OTHER = 1 << 30  # bytes, such as those of a vocabulary
+COMMIT = re.compile("[0-9a-f]{40}")  # of a repository on the hub; a branch moves
 OF_WEIGHTS = (".safetensors", ".bin", ".gguf")
 MOST_PARTS = 9  # nested folders in the path of a module
 ROUTERS = ("Asym", "Router")  # kinds of modules that consist of other modules

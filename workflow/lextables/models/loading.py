@@ -9,7 +9,7 @@ import json
 import re
 import resource
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -111,6 +111,32 @@ def check_finite(folder: str | Path, model: torch.nn.Module) -> None:
         if not torch.isfinite(values).all():
             what = f"the weights {name!r} are not all finite numbers"
             raise BadInput(what, where=str(folder), do=OTHER_WEIGHTS)
+
+
+# Tokens of two short texts with the same first token.
+_TEXTS = ((0, 1, 2, 3), (0, 4, 5, 6))
+
+
+@torch.no_grad()
+def check_reads_whole_texts(
+    folder: str | Path,
+    represent: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
+    device: torch.device | str = "cpu",
+) -> None:
+    """Raise `BadInput` if a model's vector of a text depends on the text's first token
+    only, as that of the first token of a decoder.
+
+    ``represent`` returns vectors (texts, dimensions) from token ids and an attention
+    mask (texts, tokens) on ``device``.
+    """
+    texts = torch.tensor(_TEXTS, device=device)
+    first, second = represent(texts, torch.ones_like(texts))
+    if torch.allclose(first, second):
+        raise BadInput(
+            "its first token's vector is the same for every text, as in a decoder",
+            where=str(folder),
+            do="choose an encoder whose tokens attend to all others",
+        )
 
 
 # Kinds of models with a head, and how transformers loads them.

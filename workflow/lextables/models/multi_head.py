@@ -39,7 +39,13 @@ from transformers import (
 )
 
 from lextables.models.labels import are_nameless, label_columns
-from lextables.models.loading import check_complete, check_finite, fresh, fresh_encoder
+from lextables.models.loading import (
+    check_complete,
+    check_finite,
+    check_reads_whole_texts,
+    fresh,
+    fresh_encoder,
+)
 from lextables.pipeline.atomic import replacing_folder
 from lextables.pipeline.errors import BadInput, first_line, loading_weights
 
@@ -298,27 +304,8 @@ def load(
         body = _with_new_head(body, seed)
     model = _in_memory(MultiHead(body, own, sizes, loss, weights).float())
     if own is not None:
-        _check_first_token(folder, model)
+        check_reads_whole_texts(folder, model.represent)
     return model
-
-
-# Tokens of two short texts with the same first token.
-_TEXTS = ((0, 1, 2, 3), (0, 4, 5, 6))
-
-
-@torch.no_grad()
-def _check_first_token(folder: str, model: MultiHead) -> None:
-    """Raise `BadInput` if the vector of a text's first token, which heads of the kind
-    `own` read, does not depend on the rest of the text, as in a decoder.
-    """
-    texts = torch.tensor(_TEXTS)
-    first, second = model.represent(texts, torch.ones_like(texts))
-    if torch.allclose(first, second):
-        raise BadInput(
-            "its first token's vector is the same for every text, as in a decoder",
-            where=folder,
-            do="choose an encoder whose tokens attend to all others",
-        )
 
 
 def _order_head(

@@ -23,6 +23,7 @@ from lextables.pipeline.dataset import (
 )
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import damage_named
+from lextables.pipeline.run import note_again
 
 Encode = Callable[[Sequence[str]], np.ndarray]
 
@@ -127,7 +128,11 @@ class TextVectors:
 
 
 def about_of(path: str | Path) -> dict[str, str]:
-    """Return what is stored about the vectors: `device` and `similarity`."""
+    """Return what is stored about the vectors: `device` and `similarity`.
+
+    The job's runs get the notes of the job that encoded.
+    """
+    note_again(path)
     with damage_named(path), opened(path) as file:
         stored = file.metadata.metadata or {}
         about = {}

@@ -23,9 +23,9 @@ from pydantic import BaseModel
 from threadpoolctl import threadpool_info
 
 from lextables.pipeline.content import folder_content
-from lextables.pipeline.dataset import Column, Table
+from lextables.pipeline.dataset import Column, Table, opened
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.files import JsonObject, read_json, write_result
+from lextables.pipeline.files import JsonObject, damage_named, read_json, write_result
 from lextables.pipeline.version import made_by
 
 LIBRARIES = (
@@ -122,7 +122,8 @@ class Run:
         return f"runs/{self.data_set}/{self.experiment}/{self.model}/{self.condition}/seed{self.seed}"
 
 
-# The records of the blocks of `recorded` that are running, for `noted`.
+_NOTES = "notes"  # in a record, and in the metadata of a file that has one's notes
+# The records of the blocks of `noting` that are running, for `noted`.
 _open: ContextVar[tuple[JsonObject, ...]] = ContextVar("open", default=())
 
 
@@ -136,11 +137,8 @@ def recorded(path: str | Path, settings: JsonObject) -> Iterator[JsonObject]:
     """
     record: JsonObject = {"settings": dict(settings), "device": processor()}
     start = time.monotonic()
-    token = _open.set((*_open.get(), record))
-    try:
+    with noting(record):
         yield record
-    finally:
-        _open.reset(token)
     # Finished work has recorded these already.
     record.setdefault("seconds", round(time.monotonic() - start, 1))
     record.setdefault(
@@ -150,6 +148,16 @@ def recorded(path: str | Path, settings: JsonObject) -> Iterator[JsonObject]:
     record.setdefault("blas", blas())
     record.setdefault("lextables", made_by())
     _write(record, path)
+
+
+@contextmanager
+def noting(record: JsonObject) -> Iterator[None]:
+    """Let functions that the block calls add to ``record`` (`noted`)."""
+    token = _open.set((*_open.get(), record))
+    try:
+        yield
+    finally:
+        _open.reset(token)
 
 
 def _write(record: JsonObject, path: str | Path) -> None:
@@ -184,7 +192,20 @@ def noted(name: str, add: Callable[[Any], Any]) -> None:
 
 def note_once(note: str) -> None:
     """Add a clause to the notes of the job's runs, which their tables show."""
-    noted("notes", lambda before: [*dict.fromkeys([*(before or []), note])])
+    noted(_NOTES, lambda before: [*dict.fromkeys([*(before or []), note])])
+
+
+def stored_notes(record: JsonObject) -> dict[str, str]:
+    """Return the notes of ``record``, for the metadata of a parquet file."""
+    return {_NOTES: json.dumps(record.get(_NOTES, []))}
+
+
+def note_again(path: str | Path) -> None:
+    """Add the notes that a parquet file stores (`stored_notes`) to the job's runs."""
+    with damage_named(path), opened(path) as file:
+        metadata = file.metadata.metadata or {}
+    for note in json.loads(metadata.get(_NOTES.encode(), b"[]")):
+        note_once(note)
 
 
 def record_weights(path: str | Path, weights: str | Path) -> None:

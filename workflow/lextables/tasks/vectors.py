@@ -12,6 +12,8 @@ from lextables.models import bi_encoder, device
 from lextables.models.text_progress import TextProgress
 from lextables.models.text_vectors import DOCUMENT, QUERY, write_text_vectors
 from lextables.models.weights import weights_folder
+from lextables.pipeline.files import JsonObject
+from lextables.pipeline.run import noting, stored_notes
 from lextables.tasks.job import Job
 
 _log = logging.getLogger("lextables")
@@ -32,7 +34,9 @@ def write_vectors(
     max_length = settings["max_length"]
     report = TextProgress(job.log, chain(queries(), documents()), max_length)
     where = device.pick(job.device)
-    model = bi_encoder.load(weights_folder(settings), where, max_length)
+    record: JsonObject = {}
+    with noting(record):
+        model = bi_encoder.load(weights_folder(settings), where, max_length)
     functions = {
         QUERY: bi_encoder.encode_queries,
         DOCUMENT: bi_encoder.encode_documents,
@@ -43,6 +47,7 @@ def write_vectors(
     about = {
         "device": device.describe(where),
         "similarity": model.similarity_fn_name or "",
+        **stored_notes(record),
     }
     count = write_text_vectors(
         {QUERY: queries(), DOCUMENT: documents()},

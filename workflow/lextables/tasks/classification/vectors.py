@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from lextables.pipeline.dataset import Column, Row, Table, batched, row_groups, write
+from lextables.pipeline.run import note_again
 from lextables.tasks.classification.examples import Text
 
 VECTORS = Table(
@@ -38,11 +39,12 @@ def encode_texts(
     encode: Callable[[Sequence[str]], np.ndarray],
     words: int,
     path: str | Path,
+    about: Mapping[str, str] | None = None,
 ) -> int:
     """Write the `VECTORS` of all texts, including second texts, to ``path``.
 
-    ``encode`` returns a vector of norm one for each of the `pieces`.  Returns the
-    number of pieces.
+    ``encode`` returns a vector of norm one for each of the `pieces`.  ``about`` is
+    stored in the file.  Returns the number of pieces.
     """
     distinct = each_once(texts)
 
@@ -59,7 +61,7 @@ def encode_texts(
             for (text_id, place), vector in zip(places, vectors, strict=True):
                 yield {"text_id": text_id, "piece": place, "vector": vector}
 
-    return write(VECTORS, rows(), path)
+    return write(VECTORS, rows(), path, about)
 
 
 def each_once(texts: Iterable[Text]) -> Iterator[tuple[str, str]]:
@@ -76,8 +78,10 @@ def each_once(texts: Iterable[Text]) -> Iterator[tuple[str, str]]:
 def read_vectors(path: str | Path) -> Mapping[str, np.ndarray]:
     """Return {text id: vectors of its pieces} from a file of `encode_texts`.
 
-    They are float16 (pieces, dimensions).
+    They are float16 (pieces, dimensions).  The job's runs get the notes of the job that
+    encoded (`run.note_again`).
     """
+    note_again(path)
     pieces_of: dict[str, list[np.ndarray]] = {}
     for table in row_groups(path, ["text_id", "vector"]):
         lists = table["vector"].combine_chunks()

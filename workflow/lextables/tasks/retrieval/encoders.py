@@ -31,7 +31,7 @@ def load(ranking: Ranking) -> Encoders:
     """Return the bi-encoder of a job; the records get device and similarity.
 
     Vectors are cached in ``ranking.vectors``, unless the settings identify the weights
-    neither by content nor by revision (`bi_encoder.cached`).
+    neither by content nor by commit (`bi_encoder.cached`).
     """
     where = device.pick(ranking.device)
     folder = ranking.trained[0] if ranking.trained else weights_folder(ranking.model)

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from lextables.pipeline.dataset import Column, Table, read, write
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.run import note_again
 from lextables.tasks.spans.segments import Segments
 
 VECTORS = Table(
@@ -33,10 +34,11 @@ def write_vectors(
     texts: Mapping[str, str],
     encode: Callable[[Sequence[str]], np.ndarray],
     output: str | Path,
+    about: Mapping[str, str] | None = None,
 ) -> dict[str, int]:
     """Write the `VECTORS` of contracts, {contract: text}, and return counts.
 
-    ``encode`` returns float32 (texts, dimensions).
+    ``encode`` returns float32 (texts, dimensions).  ``about`` is stored in the file.
     """
     names = sorted(texts)
     segments = Segments.from_texts([texts[name] for name in names])
@@ -51,7 +53,7 @@ def write_vectors(
                 "vectors": contract_vectors.tobytes(),
             }
         )
-    write(VECTORS, rows, output)
+    write(VECTORS, rows, output, about)
     return {
         "contracts": len(names),
         "units": len(vectors),
@@ -65,11 +67,13 @@ def read_vectors(
     """Return the vectors of segments, float32 (segments, dimensions); None without a
     file.
 
-    They are in the order of the contracts ``names``.  Raises `BadInput` for a contract
+    They are in the order of the contracts ``names``.  The job's runs get the notes of
+    the job that encoded (`run.note_again`).  Raises `BadInput` for a contract
     without vectors.
     """
     if not paths:
         return None
+    note_again(paths[0])
     rows = {row["contract_id"]: row for row in read(paths[0])}
     vectors = []
     for name in names:
