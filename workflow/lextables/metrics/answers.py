@@ -59,8 +59,8 @@ def cross_entropy(question: AnsweredQuestion, smoothing: float) -> np.ndarray:
 
 
 def excess(question: AnsweredQuestion, smoothing: float) -> np.ndarray:
-    """Return `cross_entropy` minus its minimum, which the smoothed shares themselves
-    reach.
+    """Return `cross_entropy` minus its lowest possible value, which a prediction equal
+    to the smoothed shares has.
     """
     target = smoothed(question.shares, smoothing)
     return cross_entropy(question, smoothing) - binary_cross_entropy(target, target)
@@ -111,14 +111,14 @@ def scores_and_units(
 ) -> tuple[list[Row], list[Row]]:
     """Score the answers of one run; rows as `run.SCORES`, sorted by its key.
 
-    ``smoothing`` is that of the metrics.
+    ``smoothing`` is passed to the metrics (`METRICS`).
 
     Groups are ``all``, each ``category: <c>`` and each ``question: <q>`` (n: pairs).
     ``<metric>, low`` and ``<metric>, high`` are a 95 % jackknife interval over
     documents (n: documents), where it is defined.
 
-    The second list are the contributions of each document for ``all`` and each
-    ``category``: rows of `units.UNITS`, sorted by its key.
+    The second list has the contribution of each document to the scores of ``all`` and
+    of each ``category``: rows of `units.UNITS`, sorted by its key.
     """
     rows: list[Row] = []
     units: list[Row] = []
@@ -149,8 +149,8 @@ def groups(questions: Sequence[Question]) -> Mapping[str, list[int]]:
 def _jackknife(
     metric: str, group: str, values: np.ndarray, documents: np.ndarray
 ) -> Jackknife:
-    """The mean of the ``values`` of pairs, and without each document (NaN where no
-    value remains).
+    """The mean of the ``values`` of pairs, and the mean without each document (NaN
+    where no value remains).
     """
     names, document_index = np.unique(documents, return_inverse=True)
     without = values.sum() - np.bincount(document_index, weights=values)

@@ -4,10 +4,10 @@ A head is a question with its answer options.  In a single-label task the answer
 the greatest logit is chosen (the first of equals); in a multi-label task every answer
 with a probability above one half.
 
-A metric is a function of a head and of rows of example weights, so that its value over
-all examples and its values with units left out are one computation (`METRICS`).
-Weighted counts equal scikit-learn's counts over repeated examples; tests compare the
-two.
+A metric (`METRICS`) takes a head and rows of example weights, and returns a value for
+each row: the value over all examples if all weights are 1, and the value without a unit
+if the weights of its examples are 0.  Weighted counts equal scikit-learn's counts over
+repeated examples; tests compare the two.
 
 A question's value is the mean over its heads.  A category's value and the overall value
 are means over questions.
@@ -33,7 +33,7 @@ NAN = math.nan
 # groups.
 MOST_UNITS = 1000
 GROUPS = 200
-GROUPED = "group "  # prefix of a group's name
+GROUPED = "group "  # prefix of the name of a random group of units
 _BATCH = 100  # rows of weights for which a metric is computed together
 # Probabilities are clipped to this distance from 0 and 1 before log odds are taken.
 _CERTAIN = 1e-16
@@ -257,8 +257,8 @@ def matched(
 
 
 def _check_labels(row: Row, head: Row | None) -> None:
-    """Raise `BadInput` for an example of an unknown head, and for a label that is none
-    of its answers.
+    """Raise `BadInput` for an example of an unknown head, and for a label that is not
+    one of the head's answers.
     """
     head_id = row["head_id"]
     if head is None:
@@ -272,8 +272,10 @@ def _check_labels(row: Row, head: Row | None) -> None:
 
 
 def _check_prediction(row: Row, answers: int, before: Mapping[str, Row]) -> None:
-    """Raise `BadInput` for another number of scores, and for a second prediction of an
-    example.
+    """Raise `BadInput` if a prediction has not as many scores as its head has
+    ``answers``, or is the second one for its example.
+
+    ``before`` has the predictions that were read so far, by example.
     """
     head = f"head {row['head_id']!r}"
     for name in ("logits", "probabilities"):
@@ -391,8 +393,8 @@ def averaged(
 ) -> list[Row]:
     """Return the rows of one metric from its ``values`` by head id (NaN: undefined).
 
-    n is the number of averaged items: a head's examples, a question's heads, and else
-    questions.
+    n is the number of averaged items: examples for a head, heads for a question, and
+    questions for the other groups.
     """
     rows = []
     head_by_question = {}
@@ -507,10 +509,11 @@ def jackknives(
     *,
     of_heads: bool = False,
 ) -> Iterator[Jackknife]:
-    """Leave units out of a metric overall, of each category and, where ``of_heads``, of
-    each head.
+    """Yield the jackknife of a metric overall, of each category and, with ``of_heads``,
+    of each head.
 
-    With more than ``most`` units, `GROUPS` random groups are left out instead.
+    Each unit is left out in turn.  With more than ``most`` units, each of `GROUPS`
+    random groups of units is left out instead.
     """
     members_of: dict[str, list[Head]] = {"all": list(heads)}
     for head in heads:
@@ -576,8 +579,8 @@ def scores_and_jackknives(
     and ``category``.  ``all`` and categories also get 95 % jackknife intervals
     (``<metric>, low`` and ``<metric>, high``).
 
-    Raises `BadInput` for an unknown metric, what `matched` refuses, a number of labels
-    that does not fit ``multi_label``, and scores that are not finite.
+    Raises `BadInput` for an unknown metric, in the cases of `matched`, for a number of
+    labels that does not fit ``multi_label``, and for scores that are not finite.
 
     Also returns the jackknives of each metric for ``all``, categories and heads.
     """

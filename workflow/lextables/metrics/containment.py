@@ -6,9 +6,9 @@ passages, or `NO_CLAUSE`.  The rules are the released code's, including these
 (`containment_scores` also has a strict mode):
 
 - The length of an output is not limited: a whole contract contains every gold text.
-- An output says that there is no clause if `NO_CLAUSE` occurs anywhere in it, in any
-  case.  For a question with gold texts only containment counts, so an output may say so
-  and be correct.
+- An output says that there is no clause if `NO_CLAUSE` occurs anywhere in it, with or
+  without its full stop and in capitals or not.  For a question with gold texts only
+  containment counts, so an output that says so can still be correct.
 - F1 and F2 are computed from one confusion matrix over all questions.  The released
   code divides by zero without a correct output; here both are 0.
 - The false rate is the share of the questions with gold texts whose output says that
@@ -35,15 +35,18 @@ _CLAIM = "no related clause"  # in the lower case of an output
 ENDS = " \n`"  # characters that are removed at both ends of a text
 # In the words of a text, slashes become blanks, and these marks are removed.
 _REMOVED = str.maketrans("/", " ", ".,;:")
-# Values of a question: true positive, false positive, false negative (each 0 or 1),
-# whether the output says that there is no clause although there are gold texts, and
-# Jaccard index.
+# Number of values that `counts` returns for a question: true positive, false positive,
+# false negative (each 0 or 1), whether the output says that there is no clause although
+# there are gold texts, and Jaccard index.
 COUNTS = 5
 
 
 def counts(output: str, golds: Sequence[str]) -> tuple[float, ...]:
-    """Return the values of one output that `COUNTS` lists; ``golds`` are the gold texts
-    of its question.
+    """Return true positive, false positive, false negative, false denial and Jaccard
+    index of one output.
+
+    ``golds`` are the gold texts of the output's question.  A false denial says that
+    there is no clause although there are gold texts.
     """
     text = output.strip(ENDS)
     denied = denies(output)

@@ -9,8 +9,8 @@ matching span).  The expected text is all gold texts, or `NO_CLAUSE` for a quest
 without one.  An output that says there is no clause is incorrect for a question with
 gold texts, even if it also quotes them, unless a gold text says so itself.
 
-Separate from `containment`, which steps before scoring import: a change here must not
-rerun those.
+This module is separate from `containment` because steps before scoring import that one,
+and a change of the scores must not rerun these steps.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -43,7 +43,7 @@ from lextables.metrics.spans import similar, strict_words
 from lextables.pipeline.dataset import Row
 from lextables.pipeline.errors import BadInput
 
-# Those of the confusion matrix, which differ in strict mode.
+# Metrics of the confusion matrix: strict mode has them too, with other values.
 CONFUSION = ("F1", "F2", "precision", "recall")
 ALL_METRICS = (*METRICS, *(f"{metric}{STRICT}" for metric in CONFUSION))
 STRICT_COUNTS = 3  # true positives, false positives, false negatives
@@ -85,10 +85,10 @@ def scores(
 ) -> tuple[list[Row], list[Row]]:
     """Return the rows of `run.SCORES` and of `units.UNITS`, sorted.
 
-    ``outputs`` are rows with ``question_id`` and ``output``, ``golds`` those of
-    `gold_texts`, and ``contracts`` maps the scored questions to contracts.  Metrics are
-    `ALL_METRICS`.  Intervals are 95 % percentile bootstrap intervals over contracts.
-    Raises `BadInput` for a question without an output.
+    ``outputs`` are rows with ``question_id`` and ``output``, ``golds`` is the result of
+    `containment.gold_texts`, and ``contracts`` maps the scored questions to contracts.
+    Metrics are `ALL_METRICS`.  Intervals are 95 % percentile bootstrap intervals over
+    contracts.  Raises `BadInput` for a question without an output.
     """
     counts_of = {}
     for row in outputs:

@@ -1,10 +1,10 @@
 """Sampling intervals of a score over queries, contracts or examples.
 
-docs/statistics.md has their simulated coverage.  The percentile bootstrap of a mean
-covers too seldom below about twenty units; that of an average precision lies above the
-estimate, because repeated examples raise it.  So means have Student's interval and
-MAUD's AUPR a jackknife interval; CUAD's area, whose thresholds are fixed, keeps the
-bootstrap.
+docs/statistics.md says which score has which interval, with the simulated coverage.
+Percentile bootstrap intervals of a mean are too narrow with fewer than about twenty
+units.  Those of an average precision lie too high, because repeated examples raise it.
+So a mean over queries has Student's interval and MAUD's AUPR a jackknife interval.
+CUAD's area, whose thresholds are fixed, keeps the bootstrap.
 
 scipy.special and statsmodels are imported where they are used: most tables need
 neither, and importing them takes longer than making the table.  `scipy.stats` loads
@@ -60,10 +60,10 @@ def jackknife_interval(
     (no score without the unit) are ignored.  The interval covers both the estimate and
     the bias-corrected estimate, each with its margin: small samples overstate an
     average precision, so an interval around the estimate alone would lie too high.
-    With ``log_odds``, for a score from 0 to 1, each end is the farther one of two: the
-    margin is added to the score, and to its log odds (Boyd, Eng and Page, 2013), where
-    it is longer towards one half.  None when fewer than two values remain or all are
-    equal.
+    With ``log_odds``, for a score from 0 to 1, each end is computed twice, and the
+    farther one counts: the margin is added to the score itself, and on the scale of its
+    log odds (Boyd, Eng and Page, 2013), where it reaches farther towards one half.
+    None when fewer than two values remain or all are equal.
     """
     finite = left_out[~np.isnan(left_out)]
     units = len(finite)
@@ -86,14 +86,16 @@ def jackknife_interval(
 
 
 def _added_to_log_odds(score: float, margin: float) -> float:
-    """Return the score whose log odds are those of ``score`` and the margin; 0 and 1,
-    which have no log odds, stay.
+    """Return the score that results if the margin is added on the scale of log odds.
+
+    ``margin`` is in units of the score and is converted first.  The scores 0 and 1,
+    which have no log odds, are returned unchanged.
     """
     from scipy.special import expit, logit
 
     if not _ROUNDING < score < 1 - _ROUNDING:
         return min(max(score, 0.0), 1.0)
-    slope = score * (1 - score)  # of the score by its log odds
+    slope = score * (1 - score)  # derivative of the score by its log odds
     return float(expit(logit(score) + margin / slope))
 
 

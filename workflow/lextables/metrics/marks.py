@@ -146,7 +146,7 @@ def scores_and_units(
     low`` and ``<metric>, high`` are their 95 % jackknife intervals over documents.
     `AREA` has neither ``pooled`` nor an interval.
 
-    The second list are the contributions of each of ``documents`` (ids, by index): rows
+    The second list has the contribution of each of ``documents`` (ids, by index): rows
     of `units.UNITS`, sorted by its key, for the metrics with intervals and all groups
     except questions.
     """
@@ -183,8 +183,8 @@ def _count(
     questions: Sequence[MarkedQuestion],
     values: np.ndarray,
 ) -> int:
-    """Return the number of a question's paragraphs, or of a group's questions with a
-    value.
+    """Return n of a group: the paragraphs of a single question, else the questions that
+    have a value.
     """
     if group.startswith("question: "):
         return len(questions[members[0]].right)

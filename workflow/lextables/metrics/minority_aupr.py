@@ -3,9 +3,10 @@ answer.
 
 A head is a question, or a sub-question of a multilabel question.  Each answer of a head
 is scored against the rest; the side with fewer examples is positive; the area is the
-stepwise average precision.  The head's score is the mean over its answers, a question's
-the mean over its heads (92 questions, not 144 heads), a category's and the overall
-score the mean over questions (Section 4.1, Appendix A.5).
+stepwise average precision.  The score of a head is the mean over its answers, and the
+score of a question the mean over its heads.  The scores of a category and of the whole
+test set are means over questions (92 questions, not 144 heads; Section 4.1, Appendix
+A.5).
 
 Details that the text leaves open follow the released curves:
 
@@ -13,11 +14,12 @@ Details that the text leaves open follow the released curves:
   in single precision, negated where the rest is the positive side.
 - On a tie (exactly half of the examples) the answer itself stays the positive side.
 - The released scorer fails for a head in which an answer has no test example.  Here
-  that is `BadInput`, unless the data are partial: then the answer is left out of its
-  head, a head without answers out of its question, and so on.  The row `answers left
-  out` counts them.
+  that is `BadInput`, unless the data are partial (not the paper's, such as the sample):
+  then the answer is left out of its head, a head without answers out of its question,
+  and so on.  The row `answers left out` counts these answers.
 - Table 6 uses the heads for which every answer has an abridged test example.  The text
-  says "questions that have any abridged examples": the `, strict` rows.
+  says "questions that have any abridged examples"; scores over these have the suffix
+  `, strict`.
 """
 
 import math
@@ -284,7 +286,7 @@ def _by_data_type(heads: Sequence[AnsweredHead], partial: bool) -> list[Row]:
     where answers without an example of the data type are left out.
     """
     printed = []  # the heads of the published table
-    questions = set()  # those with any abridged example
+    questions = set()  # questions with any abridged example
     for head in heads:
         abridged = head.data_types == "abridged"
         if abridged.any():

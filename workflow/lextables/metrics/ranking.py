@@ -1,4 +1,5 @@
-"""Ranking metrics: NDCG, recall and ACORD's k-star precision in two readings.
+"""Ranking metrics: NDCG, recall, and ACORD's k-star precision as in its tables and as
+in its text.
 
 ``qrels`` maps query id to {document id: gain}; ``run`` maps query id to document ids,
 best first.  A hit without a judgement has gain 0.  In ACORD a gain is the number of
@@ -58,7 +59,7 @@ def recall(qrels: Qrels, run: Hits, cutoff: int) -> dict[str, float]:
     """Return {query id: share of its documents with a gain above 0 that are in the top
     ``cutoff``}.
 
-    NaN where the query has none.
+    NaN where the query has no such document.
     """
     values = {}
     for query in sorted(qrels):
@@ -127,7 +128,8 @@ def star_precision_strict(
     """Return {query id: k-star precision} as ACORD's Eq. 2 defines it.
 
     The number of clauses of at least ``stars`` in the top ``cutoff``, divided by
-    min(``cutoff``, number of such clauses of the query).  NaN where the query has none.
+    min(``cutoff``, number of such clauses of the query).  NaN where the query has no
+    such clause.
     """
     values = {}
     for query in sorted(qrels):

@@ -233,8 +233,8 @@ def paper_words(text: str) -> frozenset[str]:
 
 
 class _Punctuation(dict[int, int | None]):
-    """For `str.translate`: removes the characters of Unicode's categories P*; caches
-    each lookup.
+    """A table for `str.translate` that removes the characters of Unicode's categories
+    P*; each character is looked up once.
     """
 
     def __missing__(self, code: int) -> int | None:
@@ -328,7 +328,7 @@ class Matches:
 
     ``gold_question`` int64 and ``gold_confidence`` float64 [gold spans]: the index of
     the span's question in `Gold`, and the highest confidence of its matching
-    predictions (`UNMATCHED` where there is none). ``miss_question`` and
+    predictions (`UNMATCHED` where there is none).  ``miss_question`` and
     ``miss_confidence`` [misses]: the question and the confidence of each prediction
     that matches no gold span.
     """
@@ -677,8 +677,8 @@ def strict_values(
 def strict_groups(
     matches: Matches, gold: Gold
 ) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
-    """Yield (group, its gold confidences, its misses' confidences): ``all``, then each
-    exact category.
+    """Yield (group, confidences of its gold spans, confidences of its misses), from
+    `Matches`: ``all``, then each category by its exact name.
     """
     yield "all", matches.gold_confidence, matches.miss_confidence
     names, category = np.unique(gold.categories, return_inverse=True)

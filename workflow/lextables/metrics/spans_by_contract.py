@@ -1,8 +1,8 @@
 """Contribution of each contract to a run's AUPR of spans, so that runs can be paired by
 contract.
 
-Separate from `lextables.metrics.spans`, which the training of linear models imports: a
-change here must not rerun training.
+This module is separate from `lextables.metrics.spans` because the training of linear
+models imports that one, and a change here must not rerun training.
 """
 
 from collections.abc import Sequence

@@ -38,6 +38,7 @@ DECIMALS = 3
 MAX_NAMED = 5  # rows or columns that an error message lists
 MIN_SEEDS = 3  # runs that a verdict on a trained row needs
 SEED_COUNTS = ("no seed", "one seed", "two seeds")
+# The baseline that reaches every published value of 0.
 NOTHING = "a model that answers nothing"
 UNDEFINED = "not defined: its denominator is 0 in these examples"
 
@@ -94,7 +95,9 @@ class Cell:
     baseline: str = ""
     """The name of the baseline with this score, if it may mark published values."""
     comparable: bool | None = None
-    """Overrides the table's, for a cell from another data set."""
+    """Whether the data of a cell from another data set are the paper's; None: as for
+    the table.
+    """
     judged: bool = True
     """Whether the cell gets a verdict; if not, ``reason`` says why."""
 
@@ -199,7 +202,11 @@ def _decimals_of_columns(published: Iterable[PublishedCell]) -> dict[str, int]:
 
 
 def _computed_cell(printed: PublishedCell, computed: Mapping[Place, Cell]) -> Cell:
-    """The computed cell of a published one; the errors are those of `build`."""
+    """The computed cell at the place of a published one.
+
+    Raises BadInput if it is not computed, and ValueError if it has neither a value nor
+    a reason.
+    """
     place = (printed.row, printed.column)
     if place not in computed:
         raise _not_computed(printed, computed)
@@ -302,7 +309,7 @@ def _published_numbers(
 
 
 def _line(cell: Cell, decimals: int | None) -> Line:
-    """The line of a cell without its value."""
+    """The line of a cell, in which the value and the verdict are still empty."""
     system = worst = best = ""
     if cell.score:
         system = cell.score.system
@@ -429,8 +436,8 @@ def prediction_interval(
 
     ``values`` are two draws or more.
 
-    For normal draws: mean ± t(0.975, n - 1) · s · √(1/n + 1/m), with s the deviation of
-    the n values (n - 1) and m ``averages``.
+    For normal draws: mean ± t(0.975, n - 1) · s · √(1/n + 1/m), where s is the standard
+    deviation of the n values (with the divisor n - 1) and m is ``averages``.
     """
     # Slow to load, and most tables have no trained row.
     from scipy.special import stdtrit
@@ -462,8 +469,9 @@ def _prediction(cell: Cell) -> tuple[float, float] | None:
 def _too_wide(number: float, low: float, high: float, numbers: Iterable[float]) -> str:
     """Why an interval is too wide to say much; empty if it is not.
 
-    It contains published values of other systems (``numbers``), or, if there are none,
-    goes further than half of the published ``number`` to either side.
+    An interval is too wide if it contains published values of other systems
+    (``numbers``).  If there are no such values, it is too wide if its half-width is
+    more than half of the published ``number``.
     """
     others = [value for value in numbers if value != number]
     inside = sum(low <= value <= high for value in others)
@@ -481,11 +489,11 @@ def _too_wide(number: float, low: float, high: float, numbers: Iterable[float]) 
 
 
 def _reached(printed: PublishedCell, cell: Cell, baselines: Iterable[Cell]) -> str:
-    """Those of the ``baselines`` that score at least as well as a published value, at
-    the published precision.
+    """The names of the ``baselines`` that score at least as well as a published value,
+    at the published precision.
 
-    They are of the same measure.  `NOTHING` is one of them if the value is 0 and higher
-    values are better.
+    Only baselines with the same measure count.  `NOTHING` is added if the published
+    value is 0 and higher values are better.
     """
     number = printed.number
     decimals = printed.decimals

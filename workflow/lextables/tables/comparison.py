@@ -1,13 +1,14 @@
 """Which rows of a table differ: paired tests by the task's test unit, and groups that
 do not differ.
 
-Two systems are compared by the contribution of each unit of the test set (a query, a
-contract) to their scores, the mean over runs that differ in their seed.  The test is a
-two-sided sign-flip test (all 2^n sign patterns if these are no more than the
-resamples).  Holm's correction is over all tested pairs of a measure.  The interval is
-Student's interval of the differences.  A detectable difference is one that is found
-with 80 % power after the correction.  The tests simulate error rates, coverage and
-power.
+A unit of the test set, such as a query or a contract, contributes to the score of each
+system; of several runs that differ in their seed, the mean contribution counts.  Two
+systems are compared by the differences of their contributions, unit by unit.  The test
+is a two-sided sign-flip test (over all 2^n sign patterns of n units if these are no
+more than the resamples).  Holm's correction is over all tested pairs of a measure.  The
+interval is Student's interval of the differences.  A detectable difference is one that
+is found with 80 % power after the correction.  Unit tests check error rates, coverage
+and power by simulation.
 
 pandas, scipy and networkx are imported where they are used: most tables have nothing to
 compare.
@@ -35,10 +36,12 @@ from lextables.tables.published import PublishedCell
 ALPHA = 0.05
 POWER = 0.8
 RESAMPLES = 9_999
-# ALPHA divided by the number of pairs is then 20 resamples, 10 a side.
+# With so many resamples for each pair, ALPHA divided by the number of pairs is a share
+# of at least 20 resamples, 10 on each side.
 RESAMPLES_A_PAIR = 400
 MIN_UNITS = 6  # with five units the smallest p-value is 2 / 32
-SIMULATED_UNITS = 14  # with more units the power of the t-test is within 5 %
+# With more units the power is computed for the t-test, whose power is within 5 %.
+SIMULATED_UNITS = 14
 SIMULATED_SETS = 500
 _AT_ONCE = 10_000_000  # resampled differences in memory at a time
 _DECIMALS = 12  # smaller differences are rounding errors
@@ -234,8 +237,9 @@ def _pairs(
     numbers: Mapping[tuple[str, str], float],
     of_run: OfRun,
 ) -> Iterator[Pair]:
-    """Yield the pairs of one measure: all systems that ran, published neighbours, the
-    best published value and the best baseline.
+    """Yield the pairs of one measure, as `compare` describes them: of all systems that
+    ran, of neighbours among the published values, and of the best published value and
+    the best baseline.
     """
     names = {score.system for score, _ in cells}
     if len(names) < len(cells):
@@ -368,7 +372,7 @@ def _tested(better: _System, worse: _System, tests: int) -> Pair:
     low, high = mean_interval(differences) or (mean, mean)
     score = better.score
     detected = detectable(differences, tests)
-    # Scores are from 0 to 1 before they are scaled, but for a loss.
+    # Scores, except losses, are from 0 to 1 before they are scaled.
     if not score.lower and detected > score.scale:
         detected = math.inf
     pair = _untested(better, worse, _unit_count(better))
@@ -383,8 +387,9 @@ def sign_flip(differences: np.ndarray, resamples: int = 0, seed: int = 0) -> np.
 
     ``differences`` float64 (pairs, units).  Under the null hypothesis a difference is
     as likely as its negative.  The p-value is the share of ``resamples`` (default:
-    enough for Holm's correction), the observed one included, whose mean is at least as
-    extreme; or of all sign patterns, if these are no more.
+    enough for Holm's correction), with the observed signs as one more, whose mean is at
+    least as extreme as the observed mean.  If there are no more sign patterns than
+    resamples, it is the share of all patterns.
     """
     pairs, units = differences.shape
     resamples = resamples or max(RESAMPLES, RESAMPLES_A_PAIR * pairs)
@@ -461,12 +466,12 @@ def detectable(differences: np.ndarray, tests: int) -> float:
 
 @cache
 def effect(units: int, tests: int) -> float:
-    """Return the mean, in standard deviations, that `sign_flip` finds at 5 % /
-    ``tests`` with 80 % power.
+    """Return the mean difference, in standard deviations, that `sign_flip` finds at the
+    level 5 % / ``tests`` with 80 % power.
 
-    For normal differences.  Infinite if the smallest possible p-value, 2 / 2^units, is
-    too large.  Simulated with a fixed seed for few units, where p-values are coarse;
-    otherwise that of the paired t-test.
+    The differences are taken to be normal.  Infinite if the smallest possible p-value,
+    2 / 2^units, is not below the level.  For few units, where p-values are coarse, the
+    power is simulated with a fixed seed; for more, it is that of the paired t-test.
     """
     level = ALPHA / tests
     if 2 / 2**units >= level:
@@ -498,7 +503,7 @@ def _simulated_effect(units: int, level: float) -> float:
     steps = signs.sum(axis=1, keepdims=True)
 
     def missing(mean: float) -> float:
-        """The power that a mean lacks."""
+        """How far the power for this mean difference is below `POWER`."""
         sizes = abs(sums + mean * steps)
         least = sizes[0] - 10**-_DECIMALS
         p_values = (sizes >= least).mean(axis=0)
@@ -676,7 +681,9 @@ def _leading(comparison: Comparison) -> str:
 
 
 def _lead(comparison: Comparison) -> str:
-    """The best row, and the rows that it is ahead of, or else those that it is not."""
+    """The best row, and the rows that it is not distinguished from; if there are none,
+    the rows that it is ahead of; and the rows that it was not tested against.
+    """
     best, *others = comparison.systems
     untested = comparison.untested_against(best)
     groups = [group for group in comparison.groups if best in group]

@@ -1,8 +1,8 @@
 """Figures as svg, drawn from a table's lines: the same lines give the same bytes.
 
 Lines have the text colour of the page, so that a drawing is readable on light and dark
-pages; published values and ours differ in hatch and marker as well as in colour.
-Letters of 12.5 units in a drawing 360 units wide have 9 points on a phone.
+pages; published values and ours differ in hatch and marker as well as in colour.  A
+letter of 12.5 units in a drawing that is 360 units wide has 9 points on a phone.
 """
 
 import io
@@ -55,7 +55,8 @@ LOOKS = (
     ((0, (7, 2)), "v", RED),
     ((0, (1, 3)), "P", MAUVE),
 )
-MARK_EVERY = 4  # points of a line, for lines whose dashes are too short to see
+# A marker at every fourth point of a line, for lines whose dashes are too short to see.
+MARK_EVERY = 4
 NAMED = 22  # maximum number of names along one side of a heat map
 LARGEST = 600  # square points of a bubble
 STEPS = 7  # powers of ten on a logarithmic axis
@@ -151,7 +152,10 @@ def _published(line: Line) -> str:
 
 
 def _numbers(lines: Iterable[Line], text: Callable[[Line], str] = _ours) -> Numbers:
-    """The numbers of all rows, which may have none, in first-seen order."""
+    """{row: {column: number}} in first-seen order; a row may have no number.
+
+    ``text`` returns the text of a line in which the number is.
+    """
     rows: Numbers = {}
     for line in lines:
         values = rows.setdefault(line.row, {})
@@ -218,8 +222,9 @@ def bars_before_after(figure: Figure, lines: Sequence[Line]) -> None:
     """Bars by metric, before and after: rows are `<system> / <state>`; columns of
     changes are not drawn.
 
-    The legend names the state only, where all published rows are of one system, and
-    otherwise the last part of the system (`<retriever> / <reranker>`) too.
+    If all published rows are of one system, the legend names them by their state alone.
+    All other rows are named by the last part of their system
+    (`<retriever> / <reranker>`) and their state.
     """
     drawn = [line for line in lines if " change" not in line.column]
     printed = set()
@@ -258,10 +263,10 @@ def _bars_of(line: Line, name: str, hatch: str) -> list[Bar]:
 
 
 def bars_by_group(figure: Figure, lines: Sequence[Line]) -> None:
-    """Bars by row, one per series: columns are `<measure>: <series>`; the first measure
-    is drawn.
+    """A group of bars for each row, with a bar for each series: columns are
+    `<measure>: <series>`, and only the first measure with a value is drawn.
 
-    The first value published for the row, such as its rank, is before its name.
+    The first published value of a row, such as its rank, stands before its name.
     """
     published: dict[str, str] = {}
     series: dict[str, Series] = {}
@@ -338,10 +343,10 @@ def _draw_bar(axes: Axes, at: float, bar: Bar) -> None:
 
 
 def histogram(figure: Figure, lines: Sequence[Line]) -> None:
-    """Bins as rows (`0-99 words`), and the mean and the median of the first row that
-    has one.
+    """A bar for each row that is a bin (`0-99 words`), and the mean and the median of
+    the first row that has one of them.
 
-    Published ones are lines, ours are markers.
+    Published means and medians are vertical lines, ours are markers.
     """
     axes = figure.add_subplot()
     has_bins = False
@@ -450,7 +455,10 @@ class Plot:
         self.axes.plot(across, up, **look)
 
     def finish(self) -> None:
-        """Set the legend above the axes, whose values begin at zero."""
+        """Draw the legend above the axes, and let the vertical axis begin at zero.
+
+        Without lines, the figure says that there is no value.
+        """
         if not self.handles:
             _empty(self.figure)
             return
@@ -463,8 +471,10 @@ class Plot:
 
 
 def curves(figure: Figure, lines: Sequence[Line]) -> None:
-    """Precision by recall, one line per row over `Precision at 20% recall`, and
-    `Precision@80% Recall`.
+    """Precision by recall, one line per row.
+
+    Columns such as `Precision at 20% recall` are the points of a row's line, columns
+    such as `Precision@80% Recall` single markers on it.
     """
     plot = Plot(figure, figure.add_subplot())
     ours = _numbers(lines)
@@ -497,7 +507,8 @@ def _points(column: str, values: Mapping[str, float]) -> list[Point]:
 def line_by_size(figure: Figure, lines: Sequence[Line]) -> None:
     """A value by a size on a logarithmic axis, one line per series.
 
-    Rows are `<series> / <how much>`; the last column is the size.
+    Rows are `<series> / <how much>`.  The last column is the size, the others are
+    values.
     """
     plot, sizes = _series(figure, lines)
     if sizes:
@@ -506,8 +517,8 @@ def line_by_size(figure: Figure, lines: Sequence[Line]) -> None:
 
 
 def line_by_mark(figure: Figure, lines: Sequence[Line]) -> None:
-    """The first column by the last, such as a mark given by people; rows as in
-    `line_by_size`.
+    """The values of the first column over those of the last, such as a mark given by
+    people; rows as in `line_by_size`.
     """
     columns = _columns(lines)
     shown = {*columns[:1], *columns[-1:]}
@@ -570,8 +581,8 @@ def _logarithmic(axes: Axes, values: Sequence[float]) -> None:
 
 
 def bubbles(figure: Figure, lines: Sequence[Line]) -> None:
-    """One marker per row: the first column on a logarithmic axis, the second on the
-    other, then the area.
+    """One marker per row: the first column on a logarithmic horizontal axis, the second
+    on the vertical axis, and the third as the area of the marker.
     """
     columns = _columns(lines)[:3]
     points = []

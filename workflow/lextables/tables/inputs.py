@@ -56,9 +56,9 @@ class Inputs:
     name: str = ""
     """Its id, such as `table_d4`."""
     beside: Mapping[str, bool] = field(default_factory=dict)
-    """{another data set that it shows: whether this is the paper's}."""
+    """{another data set that the table shows: whether that data set is the paper's}."""
     absent: Mapping[str, str] = field(default_factory=dict)
-    """{another data set that is not available: the reason}."""
+    """{another data set that the table would show: why it is not available}."""
     file: Path | None = None
     """A user's file that the table shows."""
 
@@ -130,11 +130,11 @@ class Inputs:
 
 
 def rows_that_ran(rows: Iterable[Record], root: Path) -> list[dict[str, Any]]:
-    """Return ``rows`` (`planner.Plan.rows`) without the conditions that have a run that
-    was not run, or not scored.
+    """Return ``rows`` (`planner.Plan.rows`) without the conditions of which a run could
+    not run or has no scores.
 
-    The reasons of these runs are added to the row's.  ``root`` is the folder that the
-    folders of runs lie in.
+    The reasons of these runs are added to the reason of the row.  ``root`` is the
+    folder that the folders of runs lie in.
     """
     kept_rows = []
     for row in rows:
@@ -181,7 +181,7 @@ def data_note(sources: Iterable[Record]) -> str:
 
 def by_name(rows: Iterable[Row]) -> Scores:
     """A run's rows of `run.SCORES` as {(metric, group): (value, n)}; the value is NaN
-    over nothing.
+    if n is 0.
     """
     scores = {}
     for row in rows:
@@ -213,10 +213,10 @@ def with_notes(cells: Iterable[Cell], root: Path) -> Iterator[Cell]:
     """Yield the cells; those with a value also have the notes in the records of their
     runs as a reason.
 
-    These are the counts of a language model's requests, and settings that could not
-    hold.  A cell with a run that `deviates` gets no verdict.  Otherwise nothing is
-    added unless every one of the runs has notes.  ``root`` is the folder that the
-    folders of runs lie in.
+    Notes are the counts of a language model's requests, and settings that the run could
+    not keep.  A cell with a run that `deviates` gets no verdict.  Notes are added to
+    cells without a verdict, and to cells of which every run has notes.  ``root`` is the
+    folder that the folders of runs lie in.
     """
     records: dict[str, Record] = {}
     for cell in cells:

@@ -30,19 +30,20 @@ TIDY_COLUMNS = (
 )
 Kind = Literal["score", "statistic", "text"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-# The requirement of values that nobody can compute, such as those of a prompt that is
-# not known.
+# What is needed for a value that nobody can compute, such as the score of a prompt that
+# was never published.
 NOT_PUBLISHED = "something that was not published"
 BETWEEN = " > "  # the parts of a cell's name
 
 
 def _printed_number(name: str) -> str:
-    """A pattern: an optional sign, digits with or without thousands separators,
-    decimals, a percent sign.
+    """A regular expression for a printed number, as the group ``name``: an optional
+    sign, digits with or without thousands separators, decimals, a percent sign.
     """
     return rf"(?P<{name}>[+\-−]?(?:(?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?:\.\d+)?|\.\d+)%?)"
 
 
+# {table: {(row, column): kind}} of the cells that repeat no other cell.
 FirstKinds = Mapping[str, Mapping[tuple[str, str], Kind]]
 TablePlace = tuple[str, str, str]  # the table, the row and the column of a cell
 _PRINTED = re.compile(
@@ -102,7 +103,7 @@ class PublishedCell:
 
 
 def first_kinds(cells: Iterable[PublishedCell]) -> FirstKinds:
-    """Return {table: {(row, column): kind}} of the cells that repeat none."""
+    """Return {table: {(row, column): kind}} of the cells that repeat no other cell."""
     kinds: dict[str, dict[tuple[str, str], Kind]] = defaultdict(dict)
     for cell in cells:
         if not cell.repeats:
@@ -191,9 +192,7 @@ def to_csv(published: Iterable[str | Path]) -> str:
 def _check_more_decimals(
     cells: Mapping[TablePlace, PublishedCell], places: Mapping[TablePlace, str]
 ) -> None:
-    """A value has more decimals than it shows only where another value of its table
-    shows as many.
-    """
+    """Raise BadInput for a number of decimals that no value of the table shows."""
     shown: dict[str, set[int | None]] = defaultdict(set)
     for cell in cells.values():
         shown[cell.table].add(_shown_decimals(cell.value))
@@ -245,7 +244,10 @@ def _decimals(value: str, decimals: str, where: str) -> int | None:
 
 
 def _kind(record: Mapping[str, str], where: str) -> Kind:
-    """Return the kind of a record; a text has no decimals."""
+    """Return the kind of a record.
+
+    Raises BadInput if it is unknown, or is `text` although the value is a number.
+    """
     for kind in KINDS:
         if record["kind"] == kind:
             break
@@ -261,8 +263,10 @@ def _kind(record: Mapping[str, str], where: str) -> Kind:
 def _check_repeats(
     cell: PublishedCell, firsts: Mapping[str, PublishedCell], where: str
 ) -> None:
-    """Raise BadInput unless a cell above, which repeats none, has the same kind and
+    """Raise BadInput unless ``cell`` repeats one of ``firsts`` with the same kind and
     value.
+
+    ``firsts`` are the cells above it that repeat no other cell, by their names.
     """
     first = firsts.get(cell.repeats)
     if first is None:
@@ -282,7 +286,7 @@ def same_quantity(first: PublishedCell, second: PublishedCell) -> bool:
     """Whether two cells have the same value: equal texts, or equal numbers, of which
     one may be in per cent.
 
-    Margins are not compared, and no case of letters.
+    Margins and the case of letters do not count.
     """
     if first.number is None or second.number is None:
         return first.value.casefold() == second.value.casefold()

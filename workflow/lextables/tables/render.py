@@ -76,7 +76,7 @@ class ShownCell:
     apart: bool = False
     """Whether the value is from other data than the published one."""
     reached: bool = False
-    """Whether a baseline of the table scores at least as high as the published
+    """Whether a baseline of the table scores at least as well as the published
     value.
     """
 
@@ -94,9 +94,10 @@ class ShownColumn:
 
 @dataclass(frozen=True)
 class ShownRow:
-    """A row: a cell for each column, None where the table has none.
+    """A row: a cell for each column, None where the table has no cell.
 
-    ``own``: it is a user's row.  ``reached`` says how many published values it reaches.
+    ``own``: the row is a user's.  ``reached`` says how many published values it
+    reaches, as text.
     """
 
     name: str
@@ -231,7 +232,7 @@ def shown(line: Line, numbers: Mapping[str, int]) -> ShownCell:
 
 
 def _prediction(line: Line) -> str:
-    """The number of seeds, as the run folders' last parts name them, and their
+    """The number of seeds, which are the last parts of the run folders, and their
     prediction interval.
     """
     if not line.prediction_low:
@@ -245,8 +246,8 @@ def _prediction(line: Line) -> str:
 
 
 def key(lines: Iterable[Line]) -> str:
-    """Return the key of a table: `KEY`, and the baselines that mark published
-    values.
+    """Return the text that explains a table's verdicts and marks: `KEY`, and the
+    baselines that reach published values.
     """
     names: list[str] = []
     for line in lines:
@@ -424,7 +425,7 @@ TEMPLATES = Environment(
     lstrip_blocks=True,
 )
 TEMPLATES.filters["sentence"] = lambda text: text[:1].upper() + text[1:]
-MACROS = "table.html.j2"  # of the cells and rows
+MACROS = "table.html.j2"  # the template with the macros for cells and rows
 
 
 def html(
@@ -489,8 +490,8 @@ def laid_out(
 def _reached(row: Mapping[str, Line], published: Rows) -> str:
     """How many published scores of its columns a row reaches, as text.
 
-    A column counts if the row's value is a score by which systems are compared; the
-    text is empty if none does.
+    A column counts if the row's value is a score by which systems are compared.  The
+    text is empty if no published score is left to compare with.
     """
     total = 0
     reached = 0
@@ -515,8 +516,10 @@ def _reached(row: Mapping[str, Line], published: Rows) -> str:
 def _rows(
     rows: Rows, columns: Sequence[str], numbers: Mapping[str, int], published: Rows
 ) -> list[ShownRow]:
-    """Rows of a grid; a note on all cells of a row, or on most of those that are not
-    run, is the row's.
+    """Rows of a grid as the templates write them.
+
+    A note that all cells of a row share stands at the name of the row, and so does the
+    most frequent note of the cells that are not run.
     """
     shown_rows = []
     for name, lines in rows.items():
@@ -533,8 +536,8 @@ def _rows(
 
 
 def _without_notes(row: ShownRow, notes: Sequence[int]) -> ShownRow:
-    """A row whose cells have no note that is also the one of their column in
-    ``notes``.
+    """A row without the notes of its cells that equal the note at the same place in
+    ``notes``, because these are shown at a heading.
     """
     cells = []
     for cell, note in zip(row.cells, notes, strict=True):
@@ -557,7 +560,9 @@ def _is_text(grid: Grid, column: str) -> bool:
 
 
 def _why_not_run(cells: Iterable[ShownCell | None]) -> int:
-    """The note of most of a row's cells that are not run, 0 if no two have the same."""
+    """The most frequent note of a row's cells that are not run; 0 if no two share
+    one.
+    """
     notes = Counter(cell.note for cell in cells if cell and cell.verdict == "not run")
     if not notes:
         return 0

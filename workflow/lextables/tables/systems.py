@@ -1,5 +1,5 @@
-"""Systems, which are rows of a plan, and the cells of their values: scores of runs,
-published values and curves.
+"""The computed cells of a table: scores of systems, which are rows of a plan, other
+numbers, and curves.
 """
 
 import math
@@ -27,7 +27,7 @@ def runs_of(system: System, condition: str) -> tuple[str, ...]:
 
 
 class Options(TypedDict, total=False):
-    """What a cell has instead of the default."""
+    """What the cell of `score_cell` has instead of the default."""
 
     runs: Sequence[str]
     """Folders of the runs, by default those of the first condition that the table
@@ -42,15 +42,19 @@ class Options(TypedDict, total=False):
     here.
     """
     compared: bool
-    """Whether paired tests compare systems by this score, by default yes; never those
-    that rest on a leniency of the evaluator.
+    """Whether paired tests compare systems by this score, by default yes.
+
+    They never compare lenient systems, whose score rests on a weakness of the released
+    evaluator.
     """
     baseline: str
     """Name under which a baseline marks published values, by default the system's
     row.
     """
     missing: str
-    """Reason of a cell whose score a run lacks; without one the value is NaN."""
+    """Reason of a cell whose score a run lacks; without this reason the value is
+    NaN.
+    """
     no_runs: str
     """Reason of a cell without runs, if the system has none."""
 
@@ -130,7 +134,7 @@ def strict_cells(inputs: Inputs, cell: Cell, score: Score) -> list[Cell]:
 def published_cell(
     published: PublishedCell, value: str | float | None, missing: str
 ) -> Cell:
-    """Return the cell of a published one; without a value, with the reason
+    """Return the computed cell for a published one; without a value it has the reason
     ``missing``.
     """
     reason = missing if value is None else ""
@@ -153,9 +157,10 @@ def number_cells(
 def curve_cells(
     row: str, curves: Sequence[Mapping[int, float]], runs: Sequence[str]
 ) -> list[Cell]:
-    """Return the mean of several curves, {recall: precision} in per cent.
+    """Return the cells of the mean of ``curves``, one for each of `RECALLS`.
 
-    It ends with the shortest curve: a mean is over all seeds or none.
+    A curve is {recall: precision} in per cent.  Recalls that some curve lacks have no
+    cell, so that each mean is over all seeds.
     """
     values = {}
     for recall in RECALLS if curves else ():

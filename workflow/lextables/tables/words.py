@@ -14,8 +14,8 @@ _SPELLINGS = {
 }
 _INVISIBLE = regex.compile(r"\p{Cf}")
 _DASH = regex.compile(r"[\p{Pd}−]")
-# A raised digit or a fraction is no further digit of the number before it: 10² is not
-# 102.
+# The place before a raised digit or a fraction, which is not one more digit of the
+# number before it: 10² is not 102.
 _RAISED = regex.compile(r"(?<=\d)(?=[⁰¹²³⁴-⁹⁺⁻¼½¾⅐-⅞])")
 # The commas of "1,234,567", and the place of a zero in ".5".
 _THOUSANDS = regex.compile(r"(?<![\d.,])[1-9]\d{0,2}(?:,\d{3})+(?!,?\d)")
@@ -26,7 +26,7 @@ _OPENING = r"[(\[{,;:\p{Sm}\p{Sc}]"
 _NUMBER = r"(?=\p{Sc}?\s?\d|∞|inf\b)"
 _PLUS = regex.compile(rf"(?<=^|\s|{_OPENING})\+{_NUMBER}")
 _SPACED_MINUS = regex.compile(rf"(?<=(?:^|{_OPENING})\s*)-\s+{_NUMBER}")
-# The same in a sign's own place; a minus with a blank behind it has lost the blank.
+# A minus at such a place, after `_SPACED_MINUS` has lost the blank behind it.
 _MINUS = rf"(?<=^|\s|{_OPENING})-{_NUMBER}"
 _PARTS = regex.compile(
     "|".join(
