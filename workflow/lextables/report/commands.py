@@ -34,9 +34,9 @@ def command(config: Settings, *targets: str) -> str:
 
 
 def changed_keys(config: Settings) -> list[str]:
-    """The keys, as `key=value`, whose value is not the default.
+    """The keys of the configuration whose value is not the default, as `key=value`.
 
-    Keys with paths are not shown on pages (`config.published`).  They are left out, as
+    Keys with paths, which pages do not show (`config.published`), are left out, and so
     are the papers, which have no default.
     """
     config = published(dict(config))

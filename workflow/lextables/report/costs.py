@@ -62,7 +62,9 @@ class Job:
     """The number of values of this table that can get a verdict."""
     gpu: bool = False
     gpu_seconds: float = 0.0
-    """Estimated by `lextables.tasks.resources`."""
+    """Seconds of training and inference on a GPU, estimated by
+    `lextables.tasks.resources`.
+    """
     published: float = 0.0
     """Bytes of the published files that its inputs come from."""
     download: float | None = 0.0
@@ -85,8 +87,8 @@ def estimates(jobs: Sequence[Job], data: str, records: pd.DataFrame) -> pd.DataF
     """Return a row for each job that is to run, with the columns of `SUMS`; NaN if
     unknown.
 
-    Of the records of a job's rule, data set and model, that with the nearest published
-    size counts, scaled by the ratio of the two sizes.
+    Of the records of a job's rule, data set and model, the one counts whose published
+    files are nearest in size, scaled by the ratio of the two sizes.
     """
     shown = ["number", *KEY[1:], "gpu", "gpu_seconds", "mem_mb", "minutes"]
     columns = [*shown, "published", "download", "trained"]
@@ -167,8 +169,8 @@ def summary(jobs: Sequence[Job], estimated: pd.DataFrame) -> pd.DataFrame:
 
 
 def _sums(to_run: pd.DataFrame, jobs: Mapping[int, Job]) -> dict[str, float]:
-    """The sums of `SUMS` in their units, and the numbers of jobs and weights without a
-    value.
+    """The sums of `SUMS` in their units, and for each the number of jobs and downloaded
+    weights whose value is unknown.
     """
     weights: dict[str, float | None] = {}
     for number in to_run["number"]:

@@ -1,7 +1,7 @@
-"""Sections of a paper's page in addition to its tables.
+"""Sections of a paper's page in the report, in addition to the paper's tables.
 
-Its module ``exhibits`` has a function ``sections(data)``, with the folder of all data
-sets, that returns a list of these.
+A paper package may have a module ``exhibits`` with a function ``sections(data)``.  It
+gets the folder of all data sets and returns a list of `Section`.
 """
 
 import difflib
@@ -59,8 +59,8 @@ Section = Funnel | Examples
 
 
 def edited(before: str, after: str) -> list[Piece]:
-    """Return ``after`` in pieces, with the words marked that were added to or removed
-    from ``before``.
+    """Return the change from ``before`` to ``after`` as pieces of text: words of both,
+    and words that were removed or added, which are marked.
     """
     old = re.findall(r"\S+\s*", before)
     new = re.findall(r"\S+\s*", after)

@@ -1,7 +1,8 @@
 """The best own score of each headline, next to the published ones.
 
-A score is own if it is of an additional row whose runs the caller names, such as those
-of the baselines.  Only tables on the paper's data are compared.
+A headline is the main score of a table.  A score is own if it belongs to an additional
+row whose runs the caller names, such as the baselines' runs.  Only tables on the
+paper's data are compared.
 """
 
 from collections.abc import Collection, Iterable
@@ -48,8 +49,8 @@ class Finding:
 
     @property
     def share(self) -> float:
-        """The best own score in per cent of the best published one; where lower is
-        better, the inverse.
+        """The best own score in per cent of the best published one; where lower scores
+        are better, the best published one in per cent of the best own one.
         """
         if self.lower:
             return 100 * (self.published.value / self.own.value)

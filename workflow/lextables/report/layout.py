@@ -14,7 +14,7 @@ from lextables.report import wording
 from lextables.tables import render
 
 HERE = Path(__file__).parent  # the folder of the templates
-TICKED = re.compile(r"`([^`]+)`")  # names of columns and similar
+TICKED = re.compile(r"`([^`]+)`")  # text between backticks, such as a column's name
 FRAME = "layout.html.j2"
 # Templates that other templates import.  Python does not read this name: it is here so
 # that the fingerprint of a rule contains the file.

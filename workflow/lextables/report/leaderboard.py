@@ -1,9 +1,9 @@
 """The leaderboard: one sorted table for each headline score.
 
-Of each table that names a headline (`registry.paper.Headline`) it shows that score of
-every row that ran here and is compared with others (`tables.systems`) and, where the
-data are the paper's, of every published row that did not.  The groups are those of the
-table's paired tests: rows in the same group do not differ.
+A headline is the main score of a table (`registry.paper.Headline`).  The leaderboard
+shows it for every row that ran here and is compared with others (`tables.systems`).
+Where the data are the paper's, published rows that did not run follow.  The groups are
+those of the table's paired tests: rows in the same group do not differ.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -53,8 +53,8 @@ class RankedRow:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """The headline of a table: its rows, best first, those that ran before published
-    ones.
+    """The headline of a table with its rows: first the rows that ran, then published
+    rows, each best first.
 
     ``units`` are the number and kind of the units of the paired tests, empty without
     tests.  ``lower``: a lower score is better.  ``data_note`` says that the data are

@@ -19,7 +19,8 @@ from lextables.tables import figures, render
 from lextables.tables.cells import Cell, Line, build
 from lextables.tables.inputs import comparable
 
-NEAR = 0.8  # of a unit's n-grams in one other unit: a near-duplicate
+# A unit is a near-duplicate if this share of its n-grams is in one other unit.
+NEAR = 0.8
 SHOWN = 40  # units on the page
 UNITS = ["dataset", "split", "unit"]
 PAIR = ["dataset", "split", "other_dataset", "other_split"]
@@ -29,11 +30,11 @@ TITLE = "Text that the data sets share"
 def read_texts(
     folder: Path, texts: Mapping[str, Any], *, once: bool = True
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield (split, unit, text) of a data set, as `registry.paper.Texts` describes it.
+    """Yield (split, unit, text) of the data set in ``folder``.
 
-    Here ``texts`` has ``tables``, the names of one or more tables, in place of
-    ``table``.  Rows of one unit that follow each other are one text.  With ``once`` the
-    same text counts once in a split.
+    ``texts`` has the fields of `registry.paper.Texts`, but ``tables``, the names of one
+    or more tables, in place of ``table``.  Rows of one unit that follow each other are
+    one text.  With ``once`` the same text counts once in a split.
     """
     key = texts["unit"]
     column = texts["text"]

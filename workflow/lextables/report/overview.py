@@ -218,8 +218,8 @@ def anchor(section: Section) -> str:
 
 
 def summary(runs: Sequence[RunRecord]) -> str:
-    """Return the number of runs as text, and of those that are not computed by this
-    run.
+    """Return the number of runs as text, with the numbers of runs that earlier runs of
+    the pipeline left and of submitted predictions.
     """
     earlier = 0
     submitted = 0

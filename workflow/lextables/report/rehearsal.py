@@ -1,4 +1,7 @@
-"""The report of a rehearsal: which published rows ran, and why others did not."""
+"""The report of a rehearsal: which published rows ran, and why others did not.
+
+A rehearsal runs the plan with small trainings and tiny weights (`planning.rehearsal`).
+"""
 
 import csv
 import io
@@ -98,7 +101,9 @@ def _rehearsed_row(
 
 
 def has_value(line: Line) -> bool:
-    """Return whether a cell has a text or a finite number, of whatever data."""
+    """Return whether a cell has a text or a finite number, from the paper's data or
+    other data.
+    """
     value = line.reproduced or line.ours
     try:
         return math.isfinite(float(value))
@@ -151,8 +156,9 @@ def speeds(paths: Iterable[Path]) -> str:
     """Return the speeds of trainings on a GPU as csv, in the form of
     `costs.load_records`.
 
-    ``paths`` are records of runs, `runs/<data set>/<experiment>/…/run.json`.  Of each
-    data set, experiment and registered model the median of the seconds counts.
+    ``paths`` are records of runs, `runs/<data set>/<experiment>/…/run.json`.  Runs of
+    the same data set, experiment, registered model and device make one row: that of the
+    run with the median of the seconds.
     """
     groups: dict[tuple[str, str, str, str], list[JsonObject]] = {}
     for path in paths:
@@ -168,7 +174,8 @@ def speeds(paths: Iterable[Path]) -> str:
     writer = csv.DictWriter(out, costs.RECORD, lineterminator="\n")
     writer.writeheader()
     for (experiment, dataset, model, device), throughputs in sorted(groups.items()):
-        # The job with the median of the seconds, the later of two.
+        # The run with the median of the seconds; of an even number of runs the slower
+        # one of the two in the middle.
         middle = sorted(throughputs, key=itemgetter("seconds"))[len(throughputs) // 2]
         row = {
             "data": "rehearsal",

@@ -1,10 +1,11 @@
-"""How far the labels of a spans data set are the relevance of a retrieval data set that
-has the same texts.
+"""Comparison of the labels of a spans data set with the relevance judgements of a
+retrieval data set that has the same texts.
 
-A document has a label if `LABELLED` of its runs of `RUN` words are in answers with the
-label.  Words are compared as in `corpora.overlaps`; runs are shorter, because answers
-are shorter than contracts.  For each query the label is shown whose documents are most
-nearly the relevant ones.
+Could a system find the relevant documents of a query by a label alone?  A document has
+a label if a share of at least `LABELLED` of its sequences of `RUN` words is in answers
+with the label.  Words are compared as in `corpora.overlaps`; the sequences are shorter
+than there, because answers are shorter than contracts.  For each query the label is
+shown whose documents agree best with the relevant ones.
 """
 
 from collections import defaultdict
@@ -21,9 +22,11 @@ from lextables.pipeline.dataset import Row, read
 from lextables.tasks.retrieval import collection
 from lextables.tasks.retrieval.collection import Collection
 
-RUN = 8  # words
-LABELLED = 0.25  # of a document's runs
-RELEVANT = 0.5  # of the highest gain: three of ACORD's five stars
+RUN = 8  # words of a sequence
+LABELLED = 0.25  # share of a document's sequences
+# A document is relevant with this share of the highest gain: three of ACORD's five
+# stars.
+RELEVANT = 0.5
 COLUMNS = [
     *("dataset", "split", "query", "judged", "relevant"),
     *("labels", "label", "labelled", "both"),
@@ -73,9 +76,10 @@ def query_row(
 ) -> Row:
     """Return the counts of a query's documents; ``labelled`` is {label: documents}.
 
-    ``judged``, ``relevant``, ``labelled``, and ``both``: relevant and labelled, all of
-    judged documents.  The label is that with the highest share of documents with both
-    among those with either; empty if none has both.
+    The counts are of judged documents: all (``judged``), relevant ones, labelled ones,
+    and documents that are ``both``.  The label is the one whose documents agree best
+    with the relevant ones: the most documents that are both, as a share of those that
+    are relevant or labelled.  It is empty if no label has a relevant document.
     """
     name = query["query_id"]
     gains = judged.judged[name]
@@ -125,7 +129,7 @@ def labelled_documents(
 
 
 def word_runs(text: str, hashes: WordHashes) -> set[WordRun]:
-    """Return the runs of a text; a text of fewer than `RUN` words is one run."""
+    """Return the sequences of `RUN` words of a text; a shorter text is one sequence."""
     words = tuple(hashes.of(text))
     if len(words) < RUN:
         return {words} if words else set()

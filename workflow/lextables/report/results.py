@@ -163,11 +163,11 @@ def read_all(
 
     ``papers`` are the files in resources/papers, ``published_values`` those in
     resources/published and ``texts`` {paper: the texts of the sources' registry}.
-    ``censuses`` and ``runs`` are those of this run, and ``earlier`` the paths of
-    `left_over`.
+    ``censuses`` and ``runs`` are files of this run, and ``earlier`` the paths that
+    `left_over` returns.
     """
     planned = {Path(census).parent.name for census in censuses}
-    first_kinds = {}  # {paper: those of its tables}
+    first_kinds = {}  # {paper: `FirstKinds` of its tables}
     for path in map(Path, published_values):
         first_kinds[path.stem] = published.first_kinds(published.load(path))
     parts = []
@@ -225,9 +225,9 @@ def read_part(
     resources/papers.
 
     ``texts`` are the current texts of the sources' registry (`registry_texts`), and
-    ``first_kinds`` those of the published values (`published.first_kinds`).  A run on
-    the sample has some of the tables.  An ``earlier`` run may have left none: then it
-    returns None.
+    ``first_kinds`` the result of `published.first_kinds`.  A run on the sample makes
+    only some of the tables.  With ``earlier`` the files are those of an earlier run;
+    returns None if it left no table.
     """
     results = Path(results)
     raw = yaml.safe_load(Path(registry).read_text(encoding="utf-8"))

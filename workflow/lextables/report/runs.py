@@ -25,7 +25,7 @@ TEMPLATE = "run.html.j2"
 FILES = ("scores.parquet", "units.parquet", "predictions.parquet")
 MAX_SETTING_LENGTH = 600  # characters, such as those of a prompt
 MAX_SCORES = 60
-# With these at the end, the name of a metric is that of an end of its interval.
+# The names of metrics that end so are the ends of a metric's interval.
 ENDS = (LOW, HIGH)
 # Settings name other runs by their folders (weights, choice, inputs), at any depth.
 RUN_FOLDER = re.compile(r'runs/(?:[^/\s"]+/){4}seed\d+')

@@ -28,9 +28,9 @@ class Material:
     """What the pages show.
 
     ``root`` is the folder of the results as commands name it.  ``made_by`` is the
-    version of lextables and ``date`` the day of its commit.  ``sections`` are a paper's
-    sections in addition to its tables, and ``leaderboard`` its page, if there is one.
-    ``findings`` are shown on the first page.
+    version of lextables and ``date`` the day of its commit.  ``sections`` are {paper:
+    sections of its page in addition to its tables}.  ``leaderboard`` has the page of
+    the leaderboard, if there is one.  ``findings`` are shown on the first page.
     """
 
     config: Settings
@@ -46,8 +46,9 @@ class Material:
 
 
 def write(folder: str | Path, material: Material) -> None:
-    """Write the site to ``folder``, which is replaced completely; of a link, the folder
-    that it points to.
+    """Write the site to ``folder``, which is replaced completely.
+
+    If ``folder`` is a symbolic link, the folder that it points to is replaced.
     """
     with replacing_folder(Path(folder).resolve()) as new:
         for path, text in files(material).items():
@@ -111,8 +112,9 @@ def _with_two_decimals(tag: re.Match[str]) -> str:
 
 
 def drawing(svg: str, style: str = INK) -> str:
-    """Return a drawing as a separate file; its coordinates are cut to two decimals, and
-    numbers in its texts keep theirs.
+    """Return the svg text of a drawing in a file of its own.
+
+    Coordinates are cut to two decimals; numbers in the drawing's texts are unchanged.
     """
     svg = re.sub(r"<[^>]+>", _with_two_decimals, svg)
     return re.sub(r"(<svg [^>]*>)", lambda tag: tag[1] + style, svg, count=1)

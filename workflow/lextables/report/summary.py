@@ -1,10 +1,10 @@
 """The results page (docs/results.md): reproduced values of all papers, as Markdown with
 a figure.
 
-`picture` draws the figure.  `page` writes the page, whose blocks are listed in
-`_blocks`; README has the first of them too (`summary`).  Each published value counts
-once (`_first_values`), under its kind (score, statistic or text) and its outcome
-(match, near, off, no verdict, other data or not run).
+`picture` draws the figure.  `page` writes the page, whose blocks `_blocks` lists; one
+of them, `summary`, is in README too.  Each published value counts once
+(`_first_values`), under its kind (score, statistic or text) and its outcome (match,
+near, off, no verdict, other data or not run).
 """
 
 from collections import Counter, defaultdict
@@ -32,17 +32,17 @@ from lextables.tables.render import About, label, markdown, markdown_row, plain
 NAME = "results"  # of the page and the picture
 BEGIN = "<!-- summary -->"
 END = "<!-- end of summary -->"
-# Outcomes of published values (`wording.OUTCOMES`): their names in tables, those that
-# the page explains, and those that count as reproduced.
+# Outcomes of published values (`wording.OUTCOMES`): their names in tables, the outcomes
+# that the page explains, and the outcomes that count as reproduced.
 NAMES = wording.OUTCOMES | {"unjudged": "no verdict", "elsewhere": "other data"}
 EXPLAINED = ("off", "unjudged", "elsewhere", "not run")
 REPRODUCED = ("match", "near")
 # Limits of the page.
-CELLS = 3  # named in a line
+CELLS = 3  # cells named in a line
 LONGEST = 40  # letters of a value
-SYSTEMS = 3  # of a paper that the headline names
-REASONS = 10  # of one outcome of a paper
-BEST_ROWS = 3  # of a benchmark
+SYSTEMS = 3  # systems of a paper that the headline names
+REASONS = 10  # reasons for one outcome of a paper
+BEST_ROWS = 3  # rows of a benchmark
 # What a row needs if `Material.needs` does not say.
 NOTHING_ELSE = "other data or models (see their reasons)"
 # How an outcome is drawn; values that were not run have no part of a bar.
@@ -60,8 +60,8 @@ BESIDE: dict[str, Any] = {"textcoords": "offset points", "va": "center"}
 # {paper: {table: {reason of a row that is not run: what it needs}}}; the reason ""
 # stands for all others.
 Needs = Mapping[str, Mapping[str, Mapping[str, str]]]
-Kinds = Mapping[str, wording.KindCounts]  # of each paper
-Systems = Mapping[str, Counter[str]]  # of each paper: scores by system
+Kinds = Mapping[str, wording.KindCounts]  # {paper: its counts}
+Systems = Mapping[str, Counter[str]]  # {paper: number of scores by system}
 
 
 @dataclass(frozen=True)
@@ -371,7 +371,7 @@ def _outcomes(counts: Iterable[wording.Counts]) -> list[str]:
 
 
 def _first_values(exhibit: Exhibit) -> Iterator[tuple[Line, Kind, str]]:
-    """The published values that repeat none, with their kind and outcome."""
+    """The published values that repeat no other, with their kind and outcome."""
     for line in exhibit.lines:
         kind = exhibit.first_kinds.get((line.row, line.column))
         if line.published and kind:
@@ -427,8 +427,8 @@ def _explained(part: Part) -> Iterator[str]:
 def _explanation_rows(
     outcome: str, cells_of: Mapping[_Explanation, Sequence[str]]
 ) -> list[list[str]]:
-    """The rows of an outcome: its most frequent reasons, and a row that counts the
-    values of the others.
+    """The rows of an outcome: its most frequent reasons, and for each kind a row that
+    counts the values with other reasons.
 
     Of values that are off, all reasons are shown, in the order of the paper.
     """
@@ -479,8 +479,8 @@ def _needed(material: Material) -> dict[Kind, dict[str, Counter[str]]]:
 def _order_of_needs(
     needed: Mapping[str, Counter[str]],
 ) -> Callable[[str], tuple[int, int, str]]:
-    """The order of requirements: the most frequent first, and last what nobody can
-    have.
+    """Return the sort key of requirements: the most frequent first, and at the end
+    `NOTHING_ELSE` and what was not published.
     """
     last = (NOTHING_ELSE, NOT_PUBLISHED)
 
@@ -513,7 +513,7 @@ def _needs(material: Material) -> Iterator[str]:
 
 
 def _leaderboard(headlines: Sequence[Benchmark]) -> Iterator[str]:
-    """The best rows of each benchmark, and the names of those on other data."""
+    """The best rows of each benchmark, and the names of benchmarks on other data."""
     rows: list[list[str]] = []
     for benchmark in headlines:
         if not benchmark.data_note:
@@ -535,8 +535,9 @@ def _leaderboard(headlines: Sequence[Benchmark]) -> Iterator[str]:
 
 
 def _best_rows(benchmark: Benchmark) -> Iterator[list[str]]:
-    """Yield the best rows that ran and the best published one; the first has the
-    benchmark's name.
+    """Yield the best rows that ran, and the best published row that did not.
+
+    The name of the benchmark is in the first row only.
     """
     ran = [row for row in benchmark.rows if row.run]
     published = [row for row in benchmark.rows if not row.run]

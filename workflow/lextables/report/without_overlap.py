@@ -1,5 +1,5 @@
-"""Headline scores on test units that share little text with a training split, by the
-table's own code.
+"""Headline scores on the test units that share little text with a training split,
+computed by the same code as the tables.
 """
 
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
@@ -74,7 +74,7 @@ class Units:
 
     @property
     def counts(self) -> str:
-        """The number of units that are left."""
+        """The number of remaining units, of all."""
         return f"{len(self.tested) - len(self.left_out):,} of {len(self.tested):,}"
 
 
@@ -84,8 +84,8 @@ def scores_without(
     compared: Container[tuple[str, str]],
     root: Path,
 ) -> list[dict[str, str]]:
-    """Return the scores with an interval of a headline table, on all test units and on
-    those without overlap.
+    """Return the scores of a headline table on all test units and on the units without
+    overlap; only scores with an interval.
 
     ``units`` are the shared units of all pairs of splits, and ``compared`` the (data
     set, split) pairs that were compared.  ``root`` is the folder of the results, whose
@@ -138,11 +138,11 @@ def _is_scored(folder: Path) -> bool:
 
 
 def _units(benchmark: Benchmark, units: pd.DataFrame, root: Path) -> Units:
-    """The test units, and those whose text has at least `LIMIT` of its words in the
+    """The test units, and the units whose text has at least `LIMIT` of its words in the
     other split.
 
-    The overlaps have each text of a split once; here all units with this text are left
-    out.
+    The table of overlaps has each text of a split once; here all units with the same
+    text are left out.
     """
     name, _, split = benchmark.other.partition("/")
     is_of_pair = units.dataset == benchmark.dataset
@@ -166,7 +166,7 @@ def _lines_without(
     units: Units,
     root: Path,
 ) -> dict[Place, Line]:
-    """The lines of the table with the runs' scores on the other units.
+    """The lines of the table with the runs' scores on the remaining units.
 
     The scores are written to a temporary folder with the layout of the results.
     """
@@ -186,7 +186,8 @@ def _lines_without(
 def _lines(
     benchmark: Benchmark, rows: Sequence[PlannedRow], root: Path, scores: Path
 ) -> dict[Place, Line]:
-    """The lines of the table; of one whose headline is a row, of that row.
+    """The lines of the table by their places; if the table's headline is a row, only
+    the lines of that row.
 
     ``scores`` is the folder that the runs' folders lie in.
     """
@@ -241,7 +242,7 @@ class PartialRun:
         return SCORERS[kind](self, task)
 
     def rows(self, table: str) -> list[Row]:
-        """The rows of a table that are about the other units."""
+        """The rows of a table that are about the remaining units."""
         rows = read(self.data / f"{table}.parquet")
         return [row for row in rows if row.get(self.unit) not in self.left_out]
 
@@ -252,7 +253,7 @@ class PartialRun:
 
 
 def _span_scores(run: PartialRun, task: Mapping[str, Any]) -> list[Row]:
-    """The scores of spans or text outputs on the questions about the other
+    """The scores of spans or text outputs on the questions about the remaining
     contracts.
     """
     questions = [row for row in run.rows("questions") if row["split"] == "test"]
@@ -273,7 +274,7 @@ def _span_scores(run: PartialRun, task: Mapping[str, Any]) -> list[Row]:
 
 
 def _classification_scores(run: PartialRun, task: Mapping[str, Any]) -> list[Row]:
-    """The scores of a classifier on the examples of the other units."""
+    """The scores of a classifier on the examples of the remaining units."""
     examples = run.rows("examples")
     heads = run.rows(task["names"]["heads"])
     predicted = run.predictions_of("example_id", examples)
@@ -286,8 +287,10 @@ def _classification_scores(run: PartialRun, task: Mapping[str, Any]) -> list[Row
 
 
 def _retrieval_scores(run: PartialRun, task: Mapping[str, Any]) -> list[Row]:
-    """Judgements about the units are left out, and queries without another relevant
-    document.
+    """The scores of rankings of the remaining documents.
+
+    Hits and judgements of the other documents are left out, and so are queries without
+    a remaining relevant document.
     """
     names = collection.files(task)
     full = collection.load([run.data / f"{name}.parquet" for name in names], task)

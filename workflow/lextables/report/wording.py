@@ -1,4 +1,4 @@
-"""Texts that several pages share: sources, models, data, versions, and outcomes of
+"""Texts that several pages share: the sample's banner, data, models, and outcomes of
 published cells.
 """
 
@@ -24,7 +24,7 @@ def banner(config: Settings, runs: Iterable[RunRecord]) -> str:
     """Return the banner of the sample's pages; empty for results of released data."""
     if config["data"] != SAMPLE:
         return ""
-    # The result of pretraining is no stand-in of another model.
+    # The model that a pretraining run makes replaces no model of a paper.
     settings = [run.record["settings"] for run in runs if run.experiment != "pretrain"]
     names = {each["model"] for each in settings if each.get("found") == STANDS_IN}
     text = (
@@ -71,8 +71,8 @@ def models_in_words(config: Settings, runs: Iterable[RunRecord]) -> str:
 
 # Outcomes of published cells
 
-# In the order of the bar.  Values without a verdict are `unjudged` if the data are the
-# paper's, and `elsewhere` if they are not.
+# {outcome: its text}, in the order of the bars on pages.  Values without a verdict are
+# `unjudged` if the data are the paper's, and `elsewhere` if they are not.
 OUTCOMES = {
     "match": "match",
     "near": "near",
@@ -106,8 +106,8 @@ def outcome_counts(lines: Iterable[Line]) -> Counts:
 def counts_of(lines: Iterable[Line], first_kinds: Mapping[Place, Kind]) -> KindCounts:
     """Count the published values of a table by kind and outcome.
 
-    ``first_kinds`` are the kinds of values that repeat none; the others count where
-    they are first.
+    ``first_kinds`` are the kinds of values that repeat no other.  A repeated value
+    counts only where it is published first.
     """
     counts: dict[Kind, Counter[str]] = {kind: Counter() for kind in KINDS}
     for line in lines:
@@ -129,7 +129,7 @@ def counts_by_kind(exhibits: Iterable[Exhibit]) -> KindCounts:
 
 
 def summed_by_kind(counts: Iterable[KindCounts]) -> KindCounts:
-    """Add counts of several tables or papers, each kind alone."""
+    """Add counts of several tables or papers, separately for each kind."""
     several: dict[Kind, list[Counts]] = {kind: [] for kind in KINDS}
     for by_kind in counts:
         for kind, outcomes in by_kind.items():
