@@ -1,5 +1,7 @@
-"""What LawngNLI's census has besides the counts of its tables: the funnel, what was
-read, and the provenance of the volumes; and the check that examples are left.
+"""What LawngNLI's census has besides the counts of its tables: the funnel (how many
+candidates are left after each step), what was read, and the provenance of the volumes.
+
+`check_examples_left` stops a construction that is left without examples.
 """
 
 from collections import Counter, defaultdict
@@ -12,7 +14,7 @@ from lextables.pipeline.errors import BadInput
 
 Record = Mapping[str, Any]
 
-# Of every volume, in its provenance.
+# The note in the provenance of every volume.
 NOTE = "rebuilt from chosen volumes, where the paper had the whole corpus of April 2021"
 
 
@@ -52,7 +54,7 @@ def ingested(reports: Iterable[Record]) -> tuple[dict[str, int], list[str]]:
     """Return what was counted when the volumes were read, for the census's notes, and
     the volumes that were set aside.
 
-    ``reports`` are those next to the files of opinions (`caselaw.ingest.report`).
+    ``reports`` are the files next to the files of opinions (`caselaw.ingest.report`).
     """
     notes = {"opinions": 0, "cases left out": 0}
     set_aside: list[str] = []

@@ -35,8 +35,8 @@ MAX_SMALL_SHARDS = 400  # if there would be more, shards are large
 DEFAULT_VOLUMES: tuple[str, ...] = Config.model_fields["caselaw"].default
 
 
-# Of a parser, an encoder or a classifier: which model it is and where its weights are
-# (`resolve.model_settings`).
+# Settings of a parser, an encoder or a classifier: which model it is and where its
+# weights are (`resolve.model_settings`).
 Settings = dict[str, Any]
 
 
@@ -47,11 +47,11 @@ class Construction:
     shards: dict[str, list[str]]
     """{shard: its volumes, `<reporter>/<volume>`}, or one file of the bulk export."""
     parser: Settings
-    """Also has the parser's ``name`` (`parsers.parser`).  SpaCy's dependencies need no
-    weights: their ``weights`` are None.
+    """Settings of the parser, with its ``name`` (`parsers.parser`) in addition.
+    ``weights`` is None for spaCy's dependencies, which need no weights.
     """
     encoder: Settings
-    """Of the encoder that chooses Neutral premises."""
+    """Settings of the encoder that chooses Neutral premises."""
 
 
 def construction(
@@ -118,8 +118,8 @@ def _shards(
 ) -> dict[str, list[str]]:
     """The volumes of each shard, from the config or a default.
 
-    Shards of the released data set have names of their own, because of their volumes
-    only those are fetched that have a case of the ID file.
+    Shards of the released data set have other names, because only the volumes with a
+    case of the ID file are fetched for them.
     """
     released = config.lawngnli_data == "released"
     if released and config.data == "sample":
@@ -164,8 +164,8 @@ def _bulk_shards(bulk_export: str) -> dict[str, list[str]]:
 def _sized_shards(
     ranges: Sequence[str], size: int | Literal["auto"], collection: Collection
 ) -> dict[str, list[str]]:
-    """The shards of ``size`` volumes; `auto` are small ones, or large ones if there
-    would be too many.
+    """The shards of ``size`` volumes; with `auto` they have `SMALL_SHARD` volumes, or
+    `LARGE_SHARD` if there would be too many shards.
     """
     if size != "auto":
         return shards(ranges, size, collection)
@@ -183,8 +183,8 @@ def _parser(
 ) -> Settings:
     """The settings of the parser that the config names.
 
-    `auto` is the first available one of the paper's list, and else spaCy's
-    dependencies; for the sample always these.
+    `auto` is the first available parser of the paper's list, or spaCy's dependencies if
+    none is available; for the sample it is always spaCy's dependencies.
     """
     dependencies = {
         "name": "dependencies",
@@ -282,8 +282,8 @@ def inference_model(
 ) -> Settings:
     """Return the settings of the classifier for the target `lawngnli_inference`.
 
-    If it is not available, they are its name and, as ``missing``, the configuration
-    under which it is not.
+    If the classifier is not available, they are its name and ``missing``, the setting
+    of the configuration under which it is missing.
     """
     name = paper.inference_model
     weights = resolve(name, models[name], config.weights, config.mirrors(root), "")
@@ -314,7 +314,7 @@ def _first_available(
     choice: Choice,
     mirrors: Sequence[Path],
 ) -> tuple[str, Weights] | None:
-    """The first of these models whose weights are available, and where."""
+    """The name and the weights of the first of these models that is available."""
     for name in names:
         weights = resolve(name, models[name], choice, mirrors, "")
         if isinstance(weights, Weights):

@@ -11,8 +11,8 @@ from lextables.registry.paper import Paper
 class Lawngnli(Paper):
     """`resources/papers/lawngnli.yaml`: the settings of its construction.
 
-    Volumes are ranges such as ``us:901-904``.  Of a list of models the first is the
-    paper's, and the others replace it where it is not available.
+    Volumes are ranges such as ``us:901-904``.  The first model of a list is the
+    paper's; the others replace it where it is not available.
     """
 
     seed: int

@@ -16,7 +16,7 @@ from lextables.report.exhibits import (
     edited,
 )
 
-# Of `examples.parquet`.
+# The columns of `examples.parquet` that are read.
 COLUMNS = [
     "example_id",
     "is_twin",
@@ -70,8 +70,8 @@ def sections(data: Path) -> list[Section]:
 def preferred_pairs(path: Path) -> list[tuple[dataset.Row, dataset.Row]]:
     """Return `PAIRS_PER_LABEL` pairs (example, twin) of each label.
 
-    Those come first that the difficulty filters pass, then those whose premises have
-    about `PREFERRED_CHARACTERS`.
+    Examples that pass the difficulty filters come first, and then the examples whose
+    premises are closest to `PREFERRED_CHARACTERS` in length.
     """
     by_label: dict[str, list[tuple[dataset.Row, dataset.Row]]] = {
         label: [] for label in LABELS

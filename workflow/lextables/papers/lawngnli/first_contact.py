@@ -1,7 +1,7 @@
-"""What the target `first_contact` reads of the authors' two ID files.
+"""Readers of the authors' two ID files for the target `first_contact`.
 
-It tries every source, most of them through the readers of the data sets that the
-registry lists.  No listed data set has these files, so they have readers here.
+The target reads every source once, most sources with the readers of the data sets that
+the registry lists.  No listed data set reads the ID files, so their readers are here.
 """
 
 from pathlib import Path
@@ -10,13 +10,13 @@ from lextables.papers.lawngnli.released import ids
 
 
 def _read_ids(path: Path) -> str:
-    """Read the whole file; return what it has, in words."""
+    """Read the whole file of ids; return the number of its rows as text."""
     rows = sum(1 for _ in ids.read_ids(path))
     return f"{rows:,} rows"
 
 
 def _read_masks(path: Path) -> str:
-    """Read the whole file; return what it has, in words."""
+    """Read the whole file of masks; return the names of the masks as text."""
     return f"masks of {', '.join(ids.read_masks(path))}"
 
 

@@ -40,7 +40,7 @@ CITING = (
     Column("citing_jurisdiction", pa.string(), "its state, or `United States`"),
 )
 EXAMPLE_ID = CITING[0]
-# What becomes of a hypothesis.
+# The result of the filters and of the contradiction algorithm for a hypothesis.
 OUTCOME = (
     Column(
         "fault",
@@ -73,7 +73,7 @@ class StepCounts:
     funnel: dict[str, int]
     """{step: how many candidates are left after it}, in the order of the steps."""
     counts: dict[str, int]
-    """{what was counted besides: how often it occurred}."""
+    """{what was counted in addition: how often it occurred}."""
     problems: tuple[str, ...] = ()
     """The first problems, a sentence each."""
 

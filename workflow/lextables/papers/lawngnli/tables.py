@@ -1,7 +1,8 @@
 """LawngNLI's tables by their names.
 
-Those of the construction are here: Table 2 (statistics), Table 3 (the funnel) and Table
-4 (annotations).  `evaluation` has those of the models.
+The tables of the data set are here: Table 2 (statistics), Table 3 (the funnel: what is
+left after each step of the construction) and Table 4 (annotations).  The tables of the
+models are in `evaluation`.
 """
 
 import math
@@ -62,8 +63,8 @@ def table2(inputs: Inputs) -> list[Cell]:
     columns = statistics_of(with_long_premises(inputs.data), counter.sequence_length)
     public = {name: of_pairs(inputs.data.parent / name) for name in inputs.beside}
     cells = []
-    # A published row is "LawngNLI / …" or that of the public data sets; a column of
-    # LawngNLI is a premise and a subset, another is a public data set.
+    # A published row is about LawngNLI ("LawngNLI / …") or about the public data sets.
+    # Columns of LawngNLI are a premise and a subset, other columns public data sets.
     for printed in inputs.published:
         group, _, row = printed.row.partition(" / ")
         if group != "LawngNLI":
@@ -105,7 +106,7 @@ def _public_cell(
 
 
 def _missing(column: DatasetStatistics, row: str) -> str:
-    """The reason why a column lacks the statistic of ``row``; else empty.
+    """The reason why a column lacks the statistic of ``row``; empty if it has it.
 
     Lengths need an example, and shares with a negation an example of each label.
     """
@@ -271,8 +272,8 @@ def _reading_cell(row: str, column: str, pairs: Sequence[tuple[Row, Pair]]) -> C
 
 
 def _balanced_cell(row: str, column: str, labels: Sequence[tuple[str, str]]) -> Cell:
-    """The balanced accuracy of (automatic label, gold label) pairs; for its interval
-    each pair is left out in turn.
+    """The cell of the balanced accuracy of (automatic label, gold label) pairs; for its
+    interval each pair is left out in turn.
     """
     value = _balanced(labels)
     left_out = []

@@ -1,5 +1,5 @@
-"""LawngNLI, Appendix A.1.1 over one shard of opinions: the parentheticals that resolve
-to a case.
+"""LawngNLI, Appendix A.1.1, for one shard of opinions: the parentheticals of citations
+that can be resolved to a case.
 
 Citations are looked up in the index of the whole corpus (`case_index`), so the shards
 can be processed in separate jobs.
@@ -98,7 +98,7 @@ CITES = Table(
     key=("citing_case_id", "cited_case_id"),
 )
 
-# Problems with a sentence each in the log; the rest are only counted.
+# So many problems have a sentence each in the log; the rest are only counted.
 LOGGED_PROBLEMS = 20
 
 # The first steps of the funnel: all citations, then the parentheticals that are left.
@@ -118,9 +118,9 @@ def write_candidates(
     """Write the parentheticals of a file of opinions that resolve to a case (A.1.1).
 
     ``path`` becomes a table of `CANDIDATES`, ``cites`` one of `CITES` with every
-    resolved citation, with a parenthetical or not.  A citation that belongs to two
-    cases is not resolved, and counted; so is a parenthesis that is never closed or too
-    long.  Opinions of a case that an earlier file has are left out, and counted.
+    resolved citation, with a parenthetical or not.  The returned counts also have what
+    is left out: citations that belong to two cases, which are not resolved, parentheses
+    that are never closed or too long, and opinions of a case that an earlier file has.
     """
     counts: Counter[str] = Counter()
     problems: list[str] = []

@@ -34,7 +34,7 @@ from lextables.sources.records import whole_number
 AMBIGUOUS = -1  # instead of a case: the citation belongs to several
 
 _VERSUS = re.compile(r"\s(?:v|vs|versus|against)\.?\s", re.IGNORECASE)
-# Words for the role of a party. The released code has the first six.
+# Words for the role of a party.  The released code has the first six of them.
 _ROLES = re.compile(
     r"\b(?:plaintiff|defendant|petitioner|respondent|appellant|appellee|cross(?=-)|in error|et al|et ux)s?\b"
 )
@@ -70,7 +70,8 @@ _log = logging.getLogger("lextables")
 def reporter_name(reporter: str) -> str:
     """Return the standard abbreviation of a reporter without white space (``U.S.``).
 
-    It is ``reporter`` without white space if it has none or several.
+    If there is no standard abbreviation, or several, it is ``reporter`` itself without
+    white space.
     """
     editions = EDITIONS_LOOKUP.get(reporter, ())
     names = {edition.short_name for edition in editions}
@@ -176,8 +177,9 @@ class _Index(BaseModel):
 
 
 class CaseIndex:
-    """The index that `build_case_index` wrote; what it does not search by stays on
-    disk.
+    """The index that `build_case_index` wrote.
+
+    Only the columns that are searched are in memory; the others stay on disk.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -227,9 +229,9 @@ class CaseIndex:
         """Return whether a later case has the same party names, in the same or reverse
         order.
 
-        It may have overturned this one, so the paper drops the parentheticals of this
-        one (A.1.2).  Later is by date, as far as both dates are given; where those are
-        equal, by volume and page of one reporter.
+        The later case may have overturned ``case``, so the paper drops the
+        parentheticals of ``case`` (A.1.2).  A case is later by its date, as far as both
+        dates are given; if these are equal, by volume and page of the same reporter.
         """
         if not parties(case.name):
             return False
@@ -306,7 +308,7 @@ def _later(other: np.void, entry: np.void) -> bool:
 
 
 def _date(date: str) -> int:
-    """A date as YYYYMMDD, zeros where it does not say."""
+    """A date as YYYYMMDD, with zeros for a month or day that is not given."""
     parts = [int(part) for part in date.split("-") if part.isdecimal()][:3]
     year, month, day = (*parts, 0, 0, 0)[:3]
     return year * 10_000 + month * 100 + day
@@ -368,8 +370,9 @@ def _drop_repeated(tables: list[_Tables], names: Sequence[str]) -> None:
 
 
 def _shard(number: int, path: Path, codes: dict[str, int]) -> _Tables:
-    """The cases, citations and parties of one file; a new jurisdiction gets the next
-    number of ``codes``.
+    """The cases, citations and parties of one file.
+
+    ``codes`` has the number of each jurisdiction; new jurisdictions are added to it.
     """
     # {case id: a row of `_CASE`}; its row is -1 until a single majority opinion is met.
     cases: dict[int, tuple[int, int, int, int]] = {}

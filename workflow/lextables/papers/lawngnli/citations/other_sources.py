@@ -16,8 +16,8 @@ from lextables.papers.lawngnli.citations.pincites import read_pincite
 from lextables.papers.lawngnli.citations.resolution import LocatedCitation
 
 _YEAR = r"(?:1[6-9]|20)\d\d(?:-\d+)?"
-# A word of a title or a party: "for", "Petitioner", "(No.".  A word that begins a
-# sentence is none.
+# A word of a title or a party: "for", "Petitioner", "(No."; and not a word with which
+# sentences begin, such as "The".
 _WORD = (
     r" (?:(?:a|al\.|and|as|by|et|for|from|in|of|on|the|to)(?= )"
     r"|(?!(?:As|At|But|Cf|He|Ibid|Id|If|In|It|On|See|She|That|The|There|They|This|We|When)\b)[A-Z(][\w.,'&)-]*)"
@@ -74,11 +74,12 @@ _DATED = re.compile(
 def with_other_sources(
     plain: str, citations: Sequence[LocatedCitation]
 ) -> list[LocatedCitation]:
-    """Return ``citations`` with the other sources of the opinion, in its order; their
-    kind is None.
+    """Return ``citations`` together with citations of other sources, in the order of
+    the opinion.
 
-    ``plain`` is the opinion's text after `ascii_text`.  What is a part of a citation is
-    no other source.
+    The kind of the added citations is None.  ``plain`` is the opinion's text after
+    `ascii_text`.  What overlaps one of ``citations``, its pincite or its date is not
+    added.
     """
     others = []
     extents = sorted(_extent(plain, item) for item in citations)

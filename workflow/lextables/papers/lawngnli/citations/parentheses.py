@@ -9,8 +9,8 @@ import re
 from collections.abc import Sequence
 
 LONGEST = 2000
-"""A parenthetical of more characters is not read: by then a parenthesis has been lost
-in print.
+"""A parenthetical of more characters is not read: its closing parenthesis was probably
+lost in print.
 """
 
 # What a bracket in the text may be, by the opening one of its kind: a part of a smiley,
@@ -41,8 +41,8 @@ WEIGHTS = {
     "court": r"C\.? ?A\.? ?(?:\d{1,2}|D\.?C\.?|Fed\.?)|(?:[A-Z0-9][\w'&]*(?:\. ?| ))*[A-Z]\w*\.",
     "note": r"(?:nn?|fn)\.? ?\d+.{0,20}",
 }
-"""Patterns of parentheses that tell of a source's weight or of its print, by kind, and
-not of its content.
+"""Patterns, by kind, of parentheses that say nothing of a source's content: they give
+its weight as authority ("per curiam"), or describe its print ("emphasis added").
 """
 
 _WEIGHT = re.compile(
@@ -59,12 +59,12 @@ SHORT = 3
 
 
 def closing(plain: str, start: int, limit: int) -> int | None:
-    """Return the offset after the bracket that closes the one at ``start``; None if
-    none does before ``limit``.
+    """Return the offset after the bracket that closes the one at ``start``; None if no
+    bracket before ``limit`` does.
 
-    A closing bracket that numbers an item, as in "1) an injury and 2) a remedy", closes
-    nothing.  It is one only if another item has the number before or after it; else it
-    closes after all.
+    A bracket after the number of an item, as in "1) an injury and 2) a remedy", closes
+    nothing.  It counts as such only if another item has the next or the previous
+    number; otherwise it closes the parenthesis after all.
     """
     depth = 0
     items: list[tuple[str, int]] = []  # (number, offset after the bracket)
@@ -131,16 +131,20 @@ def next_open(plain: str, end: int, limit: int, brackets: str) -> int | None:
 def explanatory(texts: Sequence[str]) -> int:
     """Return the place of the parenthetical of a chain that explains the citation.
 
-    It is the first that is no weight (`WEIGHTS`); a few words that only name a source
-    come after one that explains more.  If all are weights, it is the first, as for
-    eyecite and the paper.
+    It is the first text that explains (`_rank`).  If there is none, it is the first of
+    a few words, which may only name a source.  If all are weights (`WEIGHTS`), it is
+    the first of the chain, as for eyecite and the paper.
     """
     ranks = [_rank(text) for text in texts]
     return ranks.index(min(ranks))
 
 
 def _rank(text: str) -> int:
-    """0 for a text that surely explains, 1 for another, 2 for a name or a weight."""
+    """0 for a text that explains the citation, 1 for a text of at most `SHORT` words,
+    which may only name a source, and 2 for a weight (`WEIGHTS`).
+
+    A text that begins as `_EXPLAINS` explains, whatever its length.
+    """
     if _EXPLAINS.match(text):
         return 0
     if _WEIGHT.fullmatch(text):

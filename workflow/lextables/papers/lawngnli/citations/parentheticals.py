@@ -1,5 +1,5 @@
-"""LawngNLI, Appendix A.1.1: the parentheticals that follow citations, with their cases
-and pages.
+"""LawngNLI, Appendix A.1.1: the parentheticals that follow citations, with the cases
+and pages that they are about.
 
 eyecite finds and resolves the citations.  Which parenthesis belongs to which citation
 is read here, because eyecite looks at 300 characters only: a longer parenthetical is
@@ -36,7 +36,8 @@ from lextables.papers.lawngnli.citations.resolution import (
 # Patterns of what stands around a citation; they are matched in the text after
 # `ascii_text`.
 _YEAR = r"(?:1[6-9]|2\d)\d\d(?:-\d\d)?"
-# A court or a year alone is the date of the citation and does not describe the case.
+# A year, alone or after a court, is the date of the citation: it does not describe the
+# case.
 _COURT_AND_YEAR = rf"(?:[A-Z0-9][\w.&']*,? )*(?:[A-Z][\w.&']*\.)?{_YEAR}"
 # What stands between a citation with its pincite and the first parenthesis, ``open``:
 # parallel citations, the number that the Federal Cases add, and the date.  Only with a
@@ -92,9 +93,9 @@ class Parenthetical:
     """Of the citation: full, short, id or supra."""
     pincite: str | None
     pages: tuple[str, ...]
-    """Those that the pincite names; empty if it is not resolvable."""
+    """The pages that the pincite names; empty if it cannot be resolved."""
     text_pages: tuple[str, ...]
-    """Those of them whose text is cited (`pincites.Pages`)."""
+    """The pages of these whose text is cited (`pincites.Pages`)."""
     resource: Resource | None
     """The case cited; None if it is not known."""
     volume: str
@@ -243,8 +244,8 @@ def _chain(
     """The chain that begins at ``first``; None if it has nothing but dates, or cannot
     be read.
 
-    ``before`` is the text up to its first bracket, this included.  Parentheses that
-    cannot be read are added to ``unread``.
+    ``before`` is the text from the pincite to the first bracket of the chain, including
+    this bracket.  Parentheses that cannot be read are added to ``unread``.
     """
     brackets = "("
     if before[-1] == "[":
@@ -302,7 +303,7 @@ def _parenthetical(
 
     ``plain`` is the text in ASCII; ``cited`` has a case, or None, for each citation.
     """
-    # The first of the last claims that are for the same case.
+    # Of the last citations, which are all to the same case, the first one counts.
     claim = claims[-1]
     case = cited[claim.number]
     for earlier in reversed(claims[:-1]):

@@ -1,4 +1,5 @@
-"""LawngNLI, Appendix A.1.1: pincites, the pages and notes named behind a citation.
+"""LawngNLI, Appendix A.1.1: pincites, which are the pages and notes that a citation
+names after the case.
 
 eyecite reads "155, n. 3", and nothing at all of "155 n.3", "155 & n.3" or "155-56 and
 n. 3".  Here one grammar reads all forms: `PARTS`, joined by commas, "and", "&" or a
@@ -18,8 +19,8 @@ PARTS = {
     "other": r"\*{1,4} ?\d+(?:-\*?\d+)?(?!\w)|\d+:\d+(?:-[\d:]+)?|\d+[a-z]\b|[A-Z]-?\d+\b|[ivxlc]+\b"
     r"|et seq\.|ff?\.|passim\b",
 }
-"""The parts of a pincite, in the order in which they are tried; after "other" no page
-is resolvable.
+"""The parts of a pincite, in the order in which they are tried.  A pincite with a part
+"other" names no page that can be resolved.
 """
 
 _JOIN = r"(?:,? ?(?:and |& ?)|, ?| )"

@@ -4,8 +4,8 @@ to cases.
 eyecite is run paragraph by paragraph with its Hyperscan tokenizer, on a slightly
 changed text: characters that Hyperscan cannot count are replaced one by one, and the
 court and date of a citation are rewritten in place (see `searchable`), so that every
-offset holds in the opinion's text. Short forms are resolved over the whole opinion, in
-its order.
+offset holds in the opinion's text. Short forms ("id.", "supra", "410 U.S. at 153") are
+resolved over the whole opinion, in its order.
 """
 
 import re
@@ -259,7 +259,7 @@ class _Checked(Tokenizer):
 
 
 class _Tokenized(Tokenizer):
-    """A tokenizer for eyecite that returns existing tokens."""
+    """A tokenizer that gives eyecite the tokens that it was made with, for any text."""
 
     def __init__(self, tokens: tuple[Tokens, list[tuple[int, Token]]]) -> None:
         self._tokens = tokens

@@ -1,9 +1,11 @@
-"""Blind readings of examples by people or models, which are annotations: the sheet to
-fill in, and the labels that readers chose.
+"""Annotations of examples by people or models: the sheet to fill in, and the labels
+that were chosen.
 
-Readings belong to the data set that the examples were drawn from, identified by the
-hash of its rows (`rows_sha256` of its examples in census.json).  They are not used for
-another data set: the examples that happen to be in both are no random sample of it.
+An annotation is called a reading here, because a reader sees the premise and the
+hypothesis without their label.  Readings belong to the data set that the examples were
+drawn from, identified by the hash of its rows (`rows_sha256` of its examples in
+census.json).  They are not used for another data set: the examples that happen to be in
+both are no random sample of it.
 """
 
 import csv
@@ -36,9 +38,8 @@ class Judgement:
     sure: bool
 
 
-Pair = tuple[
-    Judgement, Judgement
-]  # of one example, by two readers, whose names are not checked
+# The readings of one example by two readers, whose names are not checked.
+Pair = tuple[Judgement, Judgement]
 
 
 def pair_name(hypothesis: str, premise: str) -> str:
@@ -83,9 +84,9 @@ def drawn(rows: Sequence[Row], seed: int, size: int = SIZE) -> list[Row]:
     """Draw ``size`` examples in random order, stratified proportionally by label and
     pivotal negation.
 
-    Rows have ``example_id``, ``is_twin``, ``label`` and ``negated``.  The shares of the
-    strata are rounded down; the examples that are then missing are from the strata with
-    the largest remainders.
+    Rows have ``example_id``, ``is_twin``, ``label`` and ``negated``.  The numbers of
+    examples of the strata are rounded down; the strata with the largest remainders have
+    one more, so that the sum is ``size``.
     """
     strata: dict[tuple[str, bool], list[Row]] = {}
     for row in rows:
@@ -107,7 +108,7 @@ def drawn(rows: Sequence[Row], seed: int, size: int = SIZE) -> list[Row]:
 
 
 def _draw(seed: int, purpose: str, row: Row) -> tuple[int, str, bool]:
-    """Return the key of a row by which it is sorted into a random order."""
+    """Return the key that sorts rows into a random order for this purpose."""
     return (
         draw(seed, purpose, row["example_id"], row["is_twin"]),
         row["example_id"],

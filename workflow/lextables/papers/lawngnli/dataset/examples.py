@@ -1,6 +1,9 @@
 """LawngNLI, Appendices A.1.4 to A.1.9, for all shards: from Entail examples and their
 twins to the data set.
 
+The twin of an example has the same premise and a hypothesis that contradicts the
+example's.
+
 The result does not depend on the number of shards. Intermediate tables are kept on
 disk, one file per jurisdiction of the premise, because neutral premises are searched
 within a jurisdiction.
@@ -200,8 +203,8 @@ class ExampleSettings:
 
     seed: int
     filtered: bool = True
-    """Whether the difficulty filters drop examples (A.1.6); else they keep their
-    fault.
+    """Whether the difficulty filters drop examples (A.1.6); if not, the examples stay
+    and their ``fault`` names the filter.
     """
     test_share: float | None = TEST_SHARE
     """Share of the test split; None: as `labels.balance` chooses it."""
@@ -259,8 +262,8 @@ def _with_splits(paired: Sequence[Path], splits: Mapping[str, str]) -> Iterator[
 
 
 def write_unfiltered(shards: Sequence[Shard], path: str | Path) -> int:
-    """Write every Entail candidate with its twin or the reason it was dropped
-    (unfiltered-LawngNLI2).
+    """Write every Entail candidate with its twin or the reason why it was dropped
+    (unfiltered-LawngNLI2 of the paper).
     """
 
     def rows() -> Iterator[Row]:
@@ -312,8 +315,8 @@ def entail_rows(
 
 
 def _converted(shards: Sequence[Shard], settings: ExampleSettings) -> Iterator[Row]:
-    """The rows with their labels, converted, that pass the difficulty filters (A.1.4 to
-    A.1.6); without the filters all.
+    """The Entail examples, converted to their labels, that pass the difficulty filters
+    (A.1.4 to A.1.6); all of them if the filters are off.
     """
     # Labels are drawn over all rows, which are then read again.
     rows = entail_rows(shards, ["example_id", "citing_jurisdiction"])

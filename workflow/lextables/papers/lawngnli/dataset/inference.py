@@ -1,7 +1,7 @@
-"""The probability of each label by a model of inference, for each example.
+"""The probability of each label for each example, by a classifier for inference (NLI).
 
 Like the column `support`, it lets a user leave out examples whose label is doubtful.
-The model is a classifier that others fine-tuned on pairs of sentences, such as SNLI's.
+The classifier was fine-tuned by others on pairs of sentences, such as SNLI's.
 """
 
 from collections.abc import Iterator, Sequence
@@ -102,7 +102,10 @@ def label_probabilities(
 
 
 def _columns(model: CrossEncoder, where: str) -> list[int]:
-    """Return the column of each of `LABELS`, whose names begin with these words."""
+    """Return the column of the model's output for each of `LABELS`.
+
+    The model's own names of its labels begin with these words.
+    """
     names: dict[int, str] = getattr(model.config, "id2label", {})
     labels = [str(names[number]) for number in sorted(names)]
     return label_columns(labels, LABELS, where)

@@ -1,5 +1,8 @@
 """LawngNLI, Appendices A.1.4, A.1.5 and A.1.8: labels, balance and split.
 
+Pivotal negation is a negation that decides what a hypothesis states: without it the
+hypothesis states the opposite.
+
 The seeded draw depends on names and never on the order of rows.
 """
 
@@ -72,13 +75,13 @@ def assign_labels(rows: Iterable[Row], seed: int) -> dict[str, str]:
 
 
 def _shuffled(names: Iterable[str], seed: int, *purpose: object) -> list[str]:
-    """Return ``names`` in an order that the seed and the purpose draw."""
+    """Return ``names`` in a random order that depends on the seed and the purpose."""
     return sorted(names, key=lambda name: (draw(seed, *purpose, name), name))
 
 
 def contradicted(row: Row) -> Row:
-    """Return ``row`` with its hypothesis and its ``twin`` exchanged, and ``negated``
-    turned round.
+    """Return ``row`` with ``hypothesis`` and ``twin`` exchanged, and ``negated``
+    inverted.
 
     The contradiction algorithm removes pivotal negation where it is and adds it where
     it is not, so one of the two hypotheses is negated and the other is not (Appendix

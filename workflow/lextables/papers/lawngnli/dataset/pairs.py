@@ -194,8 +194,8 @@ def _texts_of(row: Row) -> dict[str, tuple[str, str]]:
 
 
 def _pair_row(row: Row, texts: dict[str, tuple[str, str]]) -> Row:
-    """An example with the ids of its texts; `_of_heads` makes the rows of `PAIRS` of
-    it.
+    """An example with the ids of its texts, from which `_of_heads` makes the rows of
+    `PAIRS`.
     """
     return {
         "example": row["example_id"] + ":twin" * row["is_twin"],
@@ -212,7 +212,7 @@ def _pair_row(row: Row, texts: dict[str, tuple[str, str]]) -> Row:
 
 def _of_heads(examples: Sequence[Row]) -> list[Row]:
     """The rows of `PAIRS`: the examples of both heads."""
-    # The released code has the number 2,339, the median of the training split in
+    # The released code has the fixed number 2,339, the median of the training split in
     # Table 2.
     lengths = [
         row["tokens"] for row in examples if row["analysis"] and row["split"] == TRAIN

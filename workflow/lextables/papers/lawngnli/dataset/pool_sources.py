@@ -1,4 +1,6 @@
-"""Whether the pools of the retrieval data set are the paper's (Section 4.2)."""
+"""Whether the pools of the retrieval data set, which are the candidate opinions of each
+query, are the paper's (Section 4.2).
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -12,11 +14,11 @@ OTHER_ENCODER = "pools of another encoder"
 def pool_sources(
     sources: Iterable[Source], *, whole: bool, encoder: str, paper_encoder: str
 ) -> list[Source]:
-    """Return the provenance of the pools, from that of the examples.
+    """Return the provenance of the pools, from the provenance of the examples.
 
-    Also with the paper's examples, the pools are others if they are chosen from a part
-    of the collection (not ``whole``), or by another ``encoder`` than the paper's: they
-    are then not comparable, and the variant says why.
+    Even with the paper's examples, the pools differ from the paper's if they are chosen
+    from a part of the collection (not ``whole``), or by another ``encoder``.  Then they
+    are not comparable, and the variant says why.
     """
     if not whole:
         difference = {"variant": INCOMPLETE, "note": "pools of a part"}

@@ -1,9 +1,9 @@
 """LawngNLI, Section 4.2: the retrieval data set, and the training set for rerankers.
 
 Queries are the Entail and Contradict examples of the test split whose long premise is
-in the analysis subset, which all of the paper's experiments use. Each has its target
-opinion and the 999 most similar others. Documents are majority opinions as published,
-"before dataset processing". Choices that the paper leaves open:
+in the analysis subset, which all of the paper's experiments use. The pool of a query
+has its target opinion and the 999 most similar other opinions. Documents are majority
+opinions as published, "before dataset processing". Choices that the paper leaves open:
 
 - An opinion is used if it is the only majority opinion of its case, as for long
   premises.
@@ -135,7 +135,7 @@ HEADS = schema.HEADS
 TEXTS = replace(schema.TEXTS, ordered=False)
 RERANKING = (EXAMPLES, HEADS, TEXTS)
 
-OTHERS = 999  # opinions of a pool besides the target
+OTHERS = 999  # opinions of a pool in addition to the target
 # Opinions from which the premise of a Neutral example for rerankers is drawn.
 CANDIDATES = 100
 NLI = "nli"

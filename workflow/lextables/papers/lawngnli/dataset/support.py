@@ -1,9 +1,9 @@
-"""How much of a hypothesis its short premise contains: a cheap sign that the premise is
-about it.
+"""The share of a hypothesis's words that its short premise contains: a cheap sign that
+the premise is about the hypothesis.
 
-A statement whose words are not on the cited pages is more often one that they do not
-support.  The share depends on words alone; it does not tell a statement from its
-negation.
+Statements whose words are not on the cited pages are less often supported by these
+pages.  The share depends on words alone: a statement and its negation have the same
+share.
 """
 
 import re
@@ -23,8 +23,8 @@ def _lemmas(word: str) -> frozenset[str]:
 
 
 def content_words(text: str) -> set[str]:
-    """Return the distinct lower-case words and figures of a text that are no stop words
-    of spaCy.
+    """Return the distinct lower-case words and figures of a text, without spaCy's stop
+    words and without single characters.
     """
     from spacy.lang.en.stop_words import STOP_WORDS  # loads slowly
 

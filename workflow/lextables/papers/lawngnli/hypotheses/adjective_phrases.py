@@ -159,11 +159,11 @@ def _is_unclear(tree: Tree, clause: Clause, start: int, head: int) -> bool:
 def is_predicate(tree: Tree, clause: Clause, head: int, is_negated: bool) -> bool:
     """Return whether a participle or adjective is a predicate.
 
-    Else it only describes its noun.  It is a predicate if a clause of reason or
+    If not, it only describes its noun.  It is a predicate if a clause of reason or
     condition follows, or if it states a decision (`VERDICTS`) or a judgement
-    (`JUDGING`).  A participle is also one if its subject is a person or body that acts:
-    "defendant questioned in jail"; an adjective if it ends its clause: "fees
-    excessive".
+    (`JUDGING`).  A participle is also a predicate if its subject is a person or body
+    that acts: "defendant questioned in jail".  An adjective is also a predicate if it
+    ends its clause: "fees excessive".
     """
     tokens = tree.tokens
     token = tokens[head]
@@ -198,7 +198,7 @@ def is_predicate(tree: Tree, clause: Clause, head: int, is_negated: bool) -> boo
 
 
 def _acts_before(tree: Tree, clause: Clause, end: int) -> bool:
-    """Return whether a finite verb stands in the subject.
+    """Return whether a finite verb stands in what was parsed as the subject.
 
     "Warden censored newspapers critical of him".
     """
@@ -214,9 +214,9 @@ def _acts_before(tree: Tree, clause: Clause, end: int) -> bool:
 
 
 def _completes(tree: Tree, clause: Clause, start: int) -> bool:
-    """Return whether the adjective at ``start`` is what a verb makes.
+    """Return whether the adjective at ``start`` belongs to a verb such as "make".
 
-    "Factors making relief just".
+    In "factors making relief just" the adjective is not the predicate of the clause.
     """
     for token in tree.tokens[clause.node.start : start]:
         if (
@@ -230,13 +230,14 @@ def _completes(tree: Tree, clause: Clause, start: int) -> bool:
 def _has_later_predicate(tree: Tree, head: int) -> bool:
     """Return whether another predicate follows the participle or adjective at ``head``.
 
-    Then that was a modifier, and the clause a mistake of the parser: "goods seized at
-    the border were …", "aircraft used in commerce held subject to tax", "time spent on
-    bond not creditable".  The predicate may be a finite verb that no subordinator
-    opens, a negation, a word of disposition or an adjective after a noun.
+    Then the word at ``head`` is a modifier, and the parser mistook it for the
+    predicate: "goods seized at the border were …", "aircraft used in commerce held
+    subject to tax", "time spent on bond not creditable".  The later predicate may be a
+    finite verb outside subordinate clauses, a negation, a word of `DISPOSITIONS` or an
+    adjective after a noun.
     """
-    # Subordinate clauses whose verb has not come; each verb that may be theirs closes
-    # one.
+    # The number of subordinate clauses whose verb has not come yet.  Each verb that may
+    # belong to such a clause closes one.
     opened = 0
     for i in range(head + 1, len(tree.tokens)):
         if _opens_clause(tree, i):
@@ -313,8 +314,8 @@ def _may_close_clause(tree: Tree, i: int) -> bool:
 
 
 def _is_tagged_finite(tree: Tree, i: int) -> bool:
-    """Return whether token ``i`` can only be finite (`is_finite`) and has not the tag
-    of a base form.
+    """Return whether token ``i`` can only be a finite verb (`is_finite`) and is not
+    tagged as a base form.
     """
     token = tree.tokens[i]
     return is_finite(token, tree.tokens[i - 1]) and token.tag != "VB"

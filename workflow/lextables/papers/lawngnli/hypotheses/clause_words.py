@@ -59,8 +59,8 @@ def labels_above(node: Node, i: int) -> set[str]:
 
 
 def outside(clause: Clause, start: int, *below: str) -> list[int]:
-    """Return the indices of the clause's tokens from ``start`` on that are in no
-    constituent below it with one of the labels ``below``.
+    """Return the indices of the clause's tokens from ``start`` on, without tokens in
+    inner constituents with one of the labels ``below``.
     """
     places = []
     for i in range(start, clause.node.end):
@@ -70,7 +70,7 @@ def outside(clause: Clause, start: int, *below: str) -> list[int]:
 
 
 def in_clause_below(clause: Clause, i: int) -> bool:
-    """Return whether a clause that opens before token ``i`` holds it."""
+    """Return whether token ``i`` is in a subordinate clause that begins before it."""
     path = path_to(clause.node, i)[1:-1]
     return any(node.label == "SBAR" and node.start < i for node in path)
 
@@ -96,9 +96,9 @@ def head_noun(tree: Tree, subject: Node) -> int:
 
 
 def acts(tree: Tree, noun: int, agents: frozenset[str]) -> bool:
-    """Return whether a noun is one of ``agents``, or the name of one.
+    """Return whether a noun is one of ``agents``, or the name of a person or body.
 
-    A name has a capital and is not that of a law.
+    A name begins with a capital and is not the name of a law.
     """
     token = tree.tokens[noun]
     singular = morphology.singular(token.text)
@@ -128,8 +128,8 @@ def is_auxiliary(word: str, following: str) -> bool:
 
 
 def is_finite(token: Token, before: Token) -> bool:
-    """Return whether a token can only be a finite verb, even if it is tagged as a
-    noun.
+    """Return whether a token can only be a finite verb, even if it is tagged as a noun;
+    ``before`` is the token before it.
     """
     has_tag = token.tag in ("MD", "VBZ", "VBP")
     if has_tag or token.lower in FINITE | {"has", "had", "have"}:
@@ -176,8 +176,8 @@ def later_finite(
 ) -> list[int]:
     """Return where ``words`` that are tagged as finite verbs follow ``group``.
 
-    Those in a clause below or in a parenthesis are left out, as are the verbs that are
-    coordinated with the group.
+    Words in a subordinate clause or in a parenthesis are left out, and so are verbs
+    that are coordinated with the group.
     """
     group_verbs = {*group.chain, *group.peers, *group.main_peers}
     places = []
@@ -221,12 +221,12 @@ def participle_of(tree: Tree, clause: Clause) -> int | None:
 
 
 def verb_form(tree: Tree, clause: Clause, group: Verbs) -> VerbForm:
-    """Return whether the phrase has a finite verb, is a participle, or may be either
-    (`VerbForm.UNCLEAR`).
+    """Return whether the first verb of the predicate is finite, a participle, or may be
+    either (`VerbForm.UNCLEAR`).
 
-    The form decides where it can be one of the two only; else what follows the verb: an
-    agent, an object or none; else, for verbs that need no object, whether the subject
-    is one that acts.
+    A form that can be only one of the two decides, and so does a subject such as "he",
+    whose verb is finite.  Otherwise what follows the verb decides (`_past_form`): an
+    agent, an object or neither.
     """
     token = tree.tokens[group.first]
     word = token.lower
@@ -326,8 +326,8 @@ def _past_form(tree: Tree, clause: Clause, verb: int, noun: int) -> VerbForm:
 def _form_before_object(base: str, is_agent: bool, is_authority: bool) -> VerbForm:
     """Return the form of the verb ``base`` before an object.
 
-    The subject is one that acts (``is_agent``), or even one that grants and denies
-    (``is_authority``).
+    ``is_agent``: the subject is a person or body that acts.  ``is_authority``: it is
+    also one that grants and denies, such as a court.
     """
     if is_authority:
         return VerbForm.FINITE  # "court denied parole"
@@ -404,8 +404,8 @@ def _has_later_object(after: Sequence[Node]) -> bool:
 
 
 def _is_full_style(tree: Tree, subject: Node) -> bool:
-    """Return whether the subject has the article or the like that headlines leave
-    out.
+    """Return whether the subject begins with an article or similar word, which
+    headlines leave out.
     """
     first = tree.tokens[core(subject).start]
     has_article = first.tag in ("DT", "PDT", "PRP$", "EX")

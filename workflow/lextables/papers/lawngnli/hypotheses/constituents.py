@@ -34,7 +34,8 @@ _PHRASES = {
     **dict.fromkeys(("JJ", "JJR", "JJS"), "ADJP"),
     **dict.fromkeys(("RB", "RBR", "RBS", "WRB"), "ADVP"),
 }
-_NO_CLAUSES = ("aux", "auxpass", "amod", "compound")  # labels of verbs without a clause
+# Labels of verbs that head no clause.
+_NO_CLAUSES = ("aux", "auxpass", "amod", "compound")
 _LONE = ("neg", "punct", "cc", "preconj", "prt")  # modifiers that stay without a phrase
 
 
@@ -248,7 +249,8 @@ class _Constituents:
         """Return a verb's own children without the closing punctuation mark, and the
         mark.
 
-        With joined verbs there is none: the mark is not among the verb's own children.
+        If other verbs are joined, the mark is not among the verb's own children, and
+        the second list is empty.
         """
         if not own:
             return own, []
@@ -278,7 +280,8 @@ class _Constituents:
     ) -> tuple[Node, list[int]]:
         """Return a VP with what stands before it, and what stands outside the clause.
 
-        That is what comes before the subordinator, as "even" before "if", and itself.
+        Outside stand the subordinator and what comes before it, such as "even" before
+        "if".
         """
         markers = []
         for child in before:
@@ -301,8 +304,8 @@ class _Constituents:
         return [child for child in subjects if child < end]
 
     def _coordination(self, verb: int) -> tuple[list[int], list[int], list[int]]:
-        """Return the verb's own children, those of joined verb phrases and those of
-        clauses.
+        """Return the verb's own children, the children that head joined verb phrases,
+        and the children that head joined clauses.
 
         Coordinators and commas go with the conjunct that they precede.  Of "denied
         relief, and affirmed", seen from "denied", "relief" is an own child, and ", and

@@ -1,14 +1,17 @@
 """The contradiction algorithm: add pivotal negation to a hypothesis, or remove it
 (A.1.3, A.1.5).
 
+Pivotal negation is a negation that decides what a sentence states: without it the
+sentence states the opposite.
+
 One non-compound independent clause of one randomly chosen sentence is changed, by the
 first of three rules that fits; each rule is a module (`pronouns`, `verb_phrases`,
 `adjective_phrases`).  Before, clauses are rejected whose negation would not contradict
 them or would not fit the rest of the sentence (`_reason_to_reject`).
 
-The rules modify the negation of Bilu et al. (2015), Section 4.2.  Where the released
-code differs from the paper by an evident mistake it is not followed; the list is in
-docs/lawngnli.md.
+The rules modify the negation of Bilu et al. (2015), Section 4.2.  Evident mistakes of
+the released code, where it differs from the paper, are not copied; docs/lawngnli.md
+lists them.
 """
 
 import hashlib
@@ -88,9 +91,9 @@ def contradict(
 ) -> Contradiction | Rejected:
     """Return the contradiction of a hypothesis, or why there is none.
 
-    ``sentences`` are its trees.  The sentence, and the clause if it is compound, are
-    drawn by a hash of the example's id and the seed, so the outcome depends on nothing
-    else, whatever the order or the machine.
+    ``sentences`` are its trees.  The sentence, and the clause if the sentence has
+    several, are drawn by a hash of the example's id and the seed, so the outcome does
+    not depend on the order of examples or on the machine.
     """
     if not sentences:
         return Rejected("empty")
@@ -197,10 +200,10 @@ def _reason_to_reject(tree: Tree, clause: Clause) -> str:
 
 
 def _has_reason(tree: Tree, clause: Clause) -> bool:
-    """Return whether a reason, or an exception after the verb, is said of the clause.
+    """Return whether the sentence gives a reason for the clause, or an exception to it.
 
-    It would stay while the statement turns: "the levy does not apply because the ship
-    is a ferry".  Those in another clause below do not count.
+    The reason would stay although the statement is reversed: "the levy does not apply
+    because the ship is a ferry".  Reasons in a subordinate clause do not count.
     """
     if {"because", "inasmuch"}.intersection(tree.words(0, clause.subject.start)):
         return True
@@ -222,8 +225,8 @@ def _has_reason(tree: Tree, clause: Clause) -> bool:
 def _has_consequence(tree: Tree, verb: int) -> bool:
     """Return whether the sentence says what follows from the predicate at ``verb``.
 
-    It would not follow from the contradiction: "the levy is a tax and therefore void",
-    "the suit was late, thus barring relief".
+    The consequence would not follow from the contradiction: "the levy is a tax and
+    therefore void", "the suit was late, thus barring relief".
     """
     for i in range(verb, len(tree.tokens)):
         if tree.word(i) not in CONSEQUENCES:
@@ -250,8 +253,8 @@ def _has_comparison(tree: Tree, verb: int) -> bool:
 def _has_concession(tree: Tree, clause: Clause) -> bool:
     """Return whether a concession after the subject is said of the clause.
 
-    It would no longer fit the contradiction: "the ban is void, even though it is
-    narrow" or "the ban, however narrow, is void".
+    The concession would no longer fit the contradiction: "the ban is void, even though
+    it is narrow" or "the ban, however narrow, is void".
     """
     for i in range(core(clause.subject).end, clause.node.end):
         if not in_clause_below(clause, i) and _opens_concession(tree, i):
@@ -283,12 +286,12 @@ def _opens_concession(tree: Tree, i: int) -> bool:
 def _is_unnamed_event(tree: Tree, clause: Clause) -> bool:
     """Return whether the clause says what one or more things that are not named did.
 
-    "A bank closed" and "a bank did not close" may both be true, and so of two banks.
+    "A bank closed" and "a bank did not close" may both be true; with "two banks" too.
     """
     first = tree.tokens[core(clause.subject).start]
     verb = tree.tokens[clause.predicate.start]
     is_past = verb.tag == "VBD" or verb.lower in ("was", "were", "had")
-    # And not "1964 amendments"; "one juror" may be the only one.
+    # "1964 amendments" have a name, and "one juror" may be the only juror.
     is_number = first.tag == "CD" and first.text.isalpha() and first.lower != "one"
     return is_past and (first.lower in ("a", "an", "another") or is_number)
 
@@ -385,9 +388,9 @@ def _is_elliptic(tree: Tree, i: int) -> bool:
 
 
 def _starts_as_report(tree: Tree, clause: Clause) -> bool:
-    """Return whether the sentence is a verb phrase and the clause a part.
+    """Return whether the sentence is a verb phrase of which the clause is a part.
 
-    As "noting, in dictum, that …".
+    An example is "noting, in dictum, that …".
     """
     start = clause.subject.start
     first = tree.word(0)

@@ -76,7 +76,8 @@ def has_quotation_mark(hypothesis: str) -> bool:
 def difficulty_fault(hypothesis: str, short_premise: str) -> str | None:
     """Return the first reason to drop an example, or None (Appendix A.1.6).
 
-    The hypothesis is that after the conversion to Contradict, if it was converted.
+    If the example was converted to Contradict, ``hypothesis`` is the one after the
+    conversion.
     """
     if has_quotation_mark(hypothesis):
         return QUOTATION

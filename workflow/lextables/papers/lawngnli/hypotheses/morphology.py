@@ -11,10 +11,10 @@ from functools import cache
 DO = {"VBZ": "does", "VBP": "do", "VBD": "did"}
 """The form of "do" that carries the tense and number of a tag."""
 
-# The reading of a form that can be a past tense or a participle, which taggers often
-# confuse in the clipped style of parentheticals ("conviction reversed", "employee
-# confessed").  A verb in no list needs an object, so that without one its past form is
-# a passive participle.
+# Lists of verbs for forms that can be a past tense or a participle.  Taggers often
+# confuse the two in the clipped style of parentheticals ("conviction reversed",
+# "employee confessed").  A verb in no list needs an object: without an object its past
+# form is a passive participle.
 
 INTRANSITIVE = frozenset(
     "abound abstain accede accrue acquiesce act adhere agree appear apply arise arrive assent attempt "
@@ -41,8 +41,8 @@ ABSOLUTE = frozenset(
     "explain file imply indicate lose marry move note observe operate pay petition protest reason "
     "refuse remand reverse run settle sign submit sue surrender win write".split()
 )
-"""Verbs that have an object or none: a past tense if the subject can act, a participle
-if it cannot.
+"""Verbs with or without an object.  Without one, the past form is a past tense if the
+subject can act, and a participle if it cannot.
 """
 
 GOVERNING = {
@@ -88,8 +88,8 @@ stop".
 """
 
 INTENDING = frozenset(("intend", "mean"))
-"""Verbs whose past form before an infinitive is a past tense of those who act, else a
-participle: "Congress intended to preempt", "statute intended to preempt".
+"""Verbs whose past form before an infinitive is a past tense if the subject acts
+("Congress intended to preempt"), else a participle ("statute intended to preempt").
 """
 
 MAKING = frozenset("keep leave make render".split())
@@ -102,7 +102,9 @@ VERBS_ALONE = frozenset(
     "incorporate involve pre-empt preclude preempt prevent prohibit protect provide require satisfy seek "
     "sue violate".split()
 )
-"""Verbs whose forms taggers take for plural nouns, and that are no nouns."""
+"""Verbs whose forms in "-s" taggers take for plural nouns, although there are no such
+nouns.
+"""
 
 AUTHORITIES = frozenset(
     "agency attorney authority board city commission commissioner committee congress council county "
@@ -110,8 +112,8 @@ AUTHORITIES = frozenset(
     "officer official police president prosecutor regent secretary senate state town tribunal trustee "
     "village warden".split()
 )
-"""Those who grant and deny: before an object theirs is a past tense, "court denied the
-motion".
+"""Persons and bodies that grant and deny.  If the subject is one of them, a past form
+before an object is a past tense: "court denied the motion".
 """
 
 AGENTS = AUTHORITIES | frozenset(
@@ -126,12 +128,14 @@ AGENTS = AUTHORITIES | frozenset(
     "stockholder striker student supplier suspect taxpayer teacher tenant tribe union victim voter "
     "widow wife witness woman worker youth".split()
 )
-"""Those who act, so that a past form may be what they did."""
+"""Persons and bodies that act.  If the subject is one of them, a past form may be a
+past tense: what the subject did.
+"""
 
 _DO_TAGS = {form: tag for tag, form in DO.items()}
 
-# How words begin whose article is not that of their first letter: "an hour", "a union",
-# but "an unimportant".
+# Beginnings of words whose article does not follow from the first letter: "an hour", "a
+# union"; `_NOT_UNI` has the exceptions from "uni", as in "an unimportant".
 _AN = ("hour", "honest", "honor", "honour", "heir")
 _A = ("uni", "unanim", "use", "usu", "usa", "eu", "one", "once", "ubiq", "uti")
 _NOT_UNI = ("unin", "unim", "unid")
@@ -182,10 +186,10 @@ def tense_of(do: str) -> str:
 
 
 def finite_tag(form: str, tag: str) -> str:
-    """Return the tag of ``form`` as a finite verb, which is ``tag`` unless the form
-    itself tells.
+    """Return the tag of ``form`` as a finite verb: VBD, VBZ or VBP.
 
-    "trigger" is not VBZ, and neither "extends" nor "remand" is VBD or VBN.
+    ``tag`` may be wrong, so the form decides: "trigger" is not VBZ, and neither
+    "extends" nor "remand" is VBD.
     """
     if tag in ("VBN", "VBD") and is_past(form):
         return "VBD"

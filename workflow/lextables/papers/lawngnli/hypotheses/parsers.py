@@ -28,8 +28,8 @@ from lextables.papers.lawngnli.steps import counting_warnings
 from lextables.pipeline.errors import BadInput
 
 UNPARSED = "UNPARSED"
-"""The root label of a sentence that a parser could not take, as one too long for
-benepar.
+"""The root label of a sentence that could not be parsed, such as one that is too long
+for benepar.
 """
 
 
@@ -40,8 +40,9 @@ class Parser(Protocol):
     """How often libraries warned, by category."""
 
     def parse(self, texts: Iterable[str]) -> Iterator[tuple[Tree, ...]]:
-        """Yield the trees of each text, in order; their texts joined are the text
-        without white space around it.
+        """Yield the trees of each text, in order.
+
+        The joined texts of the trees are the text without white space around it.
         """
         ...
 
@@ -49,8 +50,8 @@ class Parser(Protocol):
 def parser(
     name: str, *, model: str = "benepar_en3", spacy_model: str = SPACY_MODEL
 ) -> Parser:
-    """Return the parser that config names: ``benepar`` with its ``model``, or
-    ``dependencies``.
+    """Return the parser that the configuration names: ``benepar`` with its ``model``,
+    or ``dependencies``.
     """
     if name == "benepar":
         return Benepar(model, spacy_model=spacy_model)
@@ -64,7 +65,7 @@ def parser(
 
 
 class _Batched:
-    """A parser that works on some texts at a time.
+    """A parser that works on batches of texts.
 
     spaCy's trees do not depend on the batch: thinc multiplies with BLIS, whose rows do
     not depend on the number of rows, so batches of any size give the same bits (checked
@@ -188,8 +189,8 @@ def _pipeline(name: str, exclude: Sequence[str]) -> Any:
     return nlp
 
 
-# Letters that a quotation changed, as in "[O]nce" and "w[ere]": parsers take the pieces
-# of such words for names.
+# Letters that were changed in a quotation, as in "[O]nce" and "w[ere]".  Parsers take
+# the pieces of such words for names.
 _BRACKETED = re.compile(r"\[\w+\](?=\w)|(?<=\w)\[\w+\]")
 
 

@@ -1,7 +1,8 @@
 """What the rules of the contradiction algorithm return, and the words that change when
 they add or remove a negation.
 
-With the negation of "did not find any error" also "any" changes: "found some error".
+If the negation of "did not find any error" is removed, "any" changes too: "found some
+error".
 """
 
 from collections.abc import Iterable, Sequence
@@ -53,9 +54,9 @@ class Change:
 
     edits: tuple[Edit, ...]
     kind: str
-    """What they do, as "not added"."""
+    """What the edits do, such as "not added"."""
     negated: bool
-    """Whether the sentence was negated, so that they remove the negation."""
+    """Whether the sentence was negated, so that the edits remove the negation."""
 
 
 def cased(model: str, words: str) -> tuple[str, ...]:
@@ -81,8 +82,9 @@ def without_negation(
     """Return the change that removes a negation by ``edits``.
 
     The words after token ``i`` that need the negation change too.  After a modal "any"
-    stands by itself ("may consider any evidence") and is left.  In a clause below it
-    may mean some or all, which is rejected: "not shown that any teacher preached".
+    does not need a negation ("may consider any evidence") and stays.  In a subordinate
+    clause "any" may mean some or all, so the change is rejected: "not shown that any
+    teacher preached".
     """
     tokens = tree.tokens
     if _has_negative_phrase(tree, clause, i + 1):
@@ -121,8 +123,7 @@ def _compares(tree: Tree, i: int) -> bool:
 
 
 def has_adverb(tree: Tree, i: int) -> bool:
-    """Return whether an adverb or "at least" before a word at ``i`` says how far it
-    holds.
+    """Return whether an adverb or "at least" before the word at ``i`` limits it.
 
     "Almost no support", "virtually never", "hardly any", "at least some".
     """
@@ -168,9 +169,9 @@ def with_negation(
 ) -> Change:
     """Return the change that adds a negation by ``edits``.
 
-    ``verbs`` are the first and the main verb.  After the main one "some" changes to
-    "any", after the first "already" to "yet"; "some 40 million people" are about as
-    many, and stay.
+    ``verbs`` are the first and the main verb.  After the main verb "some" changes to
+    "any", and after the first verb "already" to "yet".  In "some 40 million people" the
+    word means "about" and stays.
     """
     first, main = verbs
     all_edits = list(edits)
@@ -203,11 +204,11 @@ def change_either(tree: Tree, clause: Clause, i: int, end: int) -> Change | Reje
     return Change(tuple(edits), kind, False)
 
 
-# What a new negation would be read with.
+# Words beside which a new negation would have another meaning.
 
 
 def is_contrasted(tree: Tree, places: Iterable[int]) -> bool:
-    """Return whether a negation at one of ``places`` is set against what is said.
+    """Return whether a negation at one of ``places`` contrasts with the statement.
 
     "A tax, not a penalty".
     """
@@ -244,7 +245,7 @@ def says_how_often(tree: Tree, places: Iterable[int]) -> bool:
 
 
 def is_negative(tree: Tree, clause: Clause, start: int) -> bool:
-    """Return whether a negative phrase follows ``start`` outside the clauses below.
+    """Return whether a negative word follows ``start`` outside subordinate clauses.
 
     "Gives the agency no power", "entitled to no fees", "under no duty".
     """
@@ -252,19 +253,19 @@ def is_negative(tree: Tree, clause: Clause, start: int) -> bool:
 
 
 def is_limited(tree: Tree, start: int) -> bool:
-    """Return whether "at best" or the like follows.
+    """Return whether "at best" or a similar phrase follows token ``start``.
 
-    A negation would deny the limit alone.
+    A negation would deny only this limit.
     """
     words = tree.words(start)
     return any(word == "at" and last in LIMITS for word, last in pairwise(words))
 
 
 def is_only_if(tree: Tree, clause: Clause, start: int) -> bool:
-    """Return whether "only if", "only to", "merely as" or the like follows.
+    """Return whether "only if", "only to", "merely as" or a similar phrase follows.
 
-    "Not lawful only if" may be read both ways.  In "the only remedy" the word is part
-    of the noun phrase.
+    "Not lawful only if" may be read in two ways.  "Only" in "the only remedy" is part
+    of the noun phrase and does not count.
     """
     for i in range(start, clause.node.end):
         if in_clause_below(clause, i):

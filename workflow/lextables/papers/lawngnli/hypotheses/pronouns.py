@@ -37,11 +37,11 @@ from lextables.papers.lawngnli.hypotheses.vocabulary import PRONOUNS, VERBAL
 def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
     """Change the first contradictable indefinite pronoun of the subject.
 
-    Pronouns and the determiners of the same form: "some", "any" and "no", "someone" and
-    the like, "either … or" and "neither … nor", "not all".  Only the noun phrase's own
-    words count, and the word before, which parsers often leave outside the phrase.
-    Those of the phrases and clauses that follow its noun do not: "persons with some
-    interest" says nothing of "some persons".
+    Such words are "some", "any" and "no", "someone" and similar pronouns, "either … or"
+    and "neither … nor", and "not all".  Words of the noun phrase itself count, and the
+    word before it, which parsers often leave outside the phrase.  Words in phrases and
+    clauses that follow the noun do not count: "persons with some interest" says nothing
+    of "some persons".
     """
     tokens = tree.tokens
     group = verbs_of(tree, clause)
@@ -134,8 +134,8 @@ def _contradicted(
 
 
 def _is_of_several(tree: Tree, subject: Node) -> bool:
-    """Return whether "of" before several follows: "none of the fees", "none of them";
-    and not "none of the evidence".
+    """Return whether "of" and several things follow: "none of the fees", "none of
+    them", but not "none of the evidence".
     """
     words = tree.words(subject.start, subject.end)
     for token in tree.tokens[subject.start + words.index("of") : subject.end]:

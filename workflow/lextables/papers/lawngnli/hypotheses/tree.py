@@ -1,8 +1,9 @@
 """Constituency trees of sentences: their clauses and verbs, and edits of their tokens.
 
 Trees cannot be changed; an edit returns a new text.  Tokens keep the white space after
-them, so that it keeps the original spacing.  No words are known here: the Penn Treebank
-tags say which tokens are verbs, and callers say which of these are auxiliaries.
+them, so that the new text has the original spacing.  This module has no lists of words:
+the Penn Treebank tags say which tokens are verbs, and callers say which of these are
+auxiliaries.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +30,8 @@ _ESCAPES = {  # how the Penn Treebank writes brackets
 }
 
 
-# From a verb and the tag of a later verb: whether it is that one's auxiliary.
+# Returns, for a verb and the tag of a later verb, whether it is the auxiliary of the
+# later one.
 IsAuxiliary = Callable[[str, str], bool]
 
 
@@ -326,11 +328,11 @@ def _wrapped(node: Node, *phrases: tuple[str, int, int]) -> Node:
 
 
 def core(node: Node) -> Node:
-    """Return the NP without the phrases that follow its noun; of coordinated NPs, that
-    of the first.
+    """Return the inner NP without the phrases that follow its noun; of coordinated NPs
+    the inner NP of the first.
 
-    An NP before a noun, as the possessive in "the State's interest in revenue", is part
-    of the core.
+    An NP before a noun, such as the possessive in "the State's interest in revenue", is
+    part of the core.
     """
     while not node.is_leaf and node.children[0].label == "NP":
         if any(child.label.startswith("NN") for child in node.children[1:]):
@@ -376,11 +378,9 @@ class _Conjunct:
 def verbs(
     tree: Tree, phrase: Node, is_auxiliary: IsAuxiliary, not_verbs: frozenset[str]
 ) -> Verbs | None:
-    """Return the verbs of the VP ``phrase``, or None if it starts with none.
+    """Return the verbs of the VP ``phrase``, or None if it has none before a "to".
 
-    ``is_auxiliary`` returns, for a verb and the tag of the first verb of a further VP,
-    whether the verb is the auxiliary of that one; ``not_verbs`` are words that a parser
-    may wrongly tag as verbs.
+    ``not_verbs`` are words that a parser may wrongly tag as verbs.
     """
 
     def is_verb(node: Node) -> bool:
@@ -471,8 +471,8 @@ def delete(start: int, end: int | None = None) -> Edit:
 
 
 def edited(tree: Tree, edits: Sequence[Edit]) -> str:
-    """Return the sentence with ``edits`` made, spaced as before, with a capital first
-    letter if it had one.
+    """Return the sentence after ``edits``, spaced as before; a capital letter at its
+    beginning is kept.
 
     Raises ValueError if two edits overlap.
     """
@@ -502,9 +502,10 @@ def edited(tree: Tree, edits: Sequence[Edit]) -> str:
 
 
 def _insert(written: list[list[str]], words: Sequence[str]) -> None:
-    """Add ``words`` to ``written``, pairs of a word and the space after it.
+    """Add ``words`` to ``written``, which has pairs of a word and the space after it.
 
-    Where no space followed the word before them, as before a comma, none follows them.
+    If no space followed the word before the new words, as before a comma, no space
+    follows the new words.
     """
     after = " "
     opening = _OPENING | {'"', "'"}
@@ -518,8 +519,8 @@ def _insert(written: list[list[str]], words: Sequence[str]) -> None:
 
 
 def _close_gap(written: list[list[str]], space: str) -> None:
-    """Space the last of ``written`` after a deletion; ``space`` was after what is
-    deleted.
+    """Correct the space after the last word of ``written``, because words after it were
+    deleted; ``space`` followed these words.
     """
     word, before = written[-1]
     if not space or (not before and word[-1:].isalnum()):

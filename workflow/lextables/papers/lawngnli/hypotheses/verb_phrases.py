@@ -114,10 +114,10 @@ def _is_unclear(tree: Tree, clause: Clause, group: Verbs) -> bool:
 def negation_of(tree: Tree, clause: Clause, group: Verbs) -> tuple[str, int] | None:
     """Return the kind of the verb's negation and its token, or None.
 
-    It is between the subject and the main verb, or after this with at most adverbs or
-    an insertion between.  Kinds are "not" (also "never"), "neither", "no longer", "no
-    phrase" ("in no way"), "no comparative" ("no different"), "no object" ("had no
-    reason") and "negative pronoun" ("said nothing").
+    The negation stands between the subject and the main verb, or after the main verb
+    with at most adverbs or an insertion between them.  Kinds are "not" (also "never"),
+    "neither", "no longer", "no phrase" ("in no way"), "no comparative" ("no
+    different"), "no object" ("had no reason") and "negative pronoun" ("said nothing").
     """
     for i in range(clause.subject.end, group.main):
         above = labels_above(clause.node, i)
@@ -284,8 +284,8 @@ def _without_do(tree: Tree, group: Verbs, i: int) -> list[Edit]:
 def _no_object(tree: Tree, clause: Clause, group: Verbs, i: int) -> Edit:
     """Return the edit of "no" before an object.
 
-    It becomes "some", or an article if the subject is said to be the object; before a
-    plural it goes: "they are no strangers".
+    "No" becomes "some".  After "be", but not in "there is no …", it becomes an article
+    ("it is no tax"), or is deleted before a plural ("they are no strangers").
     """
     tokens = tree.tokens
     is_there = tree.word(clause.subject.start) == "there"
@@ -359,7 +359,7 @@ def _reason_not_to_add(
     so_far = set(words[clause.node.start : group.first])
     if so_far & POSSIBLY or (has_auxiliary and so_far & PARTIAL):
         return "adverb of some cases"
-    # "Can probably be", which "cannot" does not precede.
+    # "Can probably be": "cannot" does not stand before such an adverb.
     between = set(words[group.first : group.main + 2])
     if between & SENTENCE_ADVERBS and words[group.first] in ("can", "may", "might"):
         return "adverb of some cases"
@@ -408,8 +408,9 @@ def _not_after(tree: Tree, clause: Clause, group: Verbs) -> Edit:
     """Return the edit that inserts "not" after an auxiliary, which negates the
     statement.
 
-    "May" with a verb of action allows where one who acts is the subject; else it says
-    what is possible, and "may not be violated" would deny either.
+    "May" is a permission if the verb is an action and the subject can act.  Otherwise
+    it is a possibility: then "cannot" is used, because "may not be violated" could deny
+    either.
     """
     written = tree.tokens[group.first].text
     chain = [tree.word(i) for i in group.chain]
@@ -467,8 +468,8 @@ def _add_do(tree: Tree, clause: Clause, group: Verbs) -> Change | Rejected:
 
 
 def _before_adverbs(tree: Tree, clause: Clause, place: int) -> int:
-    """Return where the adverbs before the verb at ``place`` begin that a negation
-    precedes.
+    """Return where a negation before the verb at ``place`` is inserted: before the
+    adverbs that it also negates.
     """
     while tree.tokens[place - 1].tag.startswith("RB"):
         adverb = tree.word(place - 1)
@@ -509,7 +510,7 @@ def _is_plural(tree: Tree, subject: Node) -> bool:
 def _is_singular(tree: Tree, subject: Node) -> bool:
     """Return whether the subject is one singular noun.
 
-    With it a verb without its -s is a subjunctive.
+    A verb without -s after such a subject is a subjunctive.
     """
     if any(child.label == "CC" for child in subject.children):
         return False

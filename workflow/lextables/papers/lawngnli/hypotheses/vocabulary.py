@@ -11,13 +11,14 @@ PARTIAL = frozenset({"often", "frequently", "long", "occasionally"})
 POSSIBLY = frozenset(
     "allegedly arguably maybe perhaps possibly presumably purportedly reportedly supposedly".split()
 )
-# Quantifiers Q for which "Q are" and "Q are not" may both be true; a share only where
-# it ends its phrase, "30 percent of voters", and not in "a 30 percent limit".
+# Quantifiers Q for which "Q are" and "Q are not" may both be true.  Words of `SHARES`
+# count only at the end of their phrase ("30 percent of voters"), and not in "a 30
+# percent limit".
 WEAK = frozenset({"few", "many", "several", "certain", "various", "numerous", "half"})
 SHARES = frozenset({"percent", "%"})
-# Clauses and phrases of reason or exception open with these words.  Those of
-# `OPENING_REASONS` have other uses too, so they count only where the parser has such a
-# clause or phrase.
+# Words that open a clause or phrase of reason or exception.  The words of
+# `OPENING_REASONS` have other uses too, so they count only where the parser found such
+# a clause or phrase.
 OPENING_REASONS = frozenset({"since", "given", "absent", "save"})
 REASONS = frozenset({"because", "inasmuch", "unless", "except", "lest"})
 REASON_PHRASES = (
@@ -48,8 +49,8 @@ CONCESSIONS = (
 )
 LIMITS = frozenset({"best", "least", "most", "worst"})  # after "at"
 
-# Each of the first is contradicted by the second; "anyone" and the like by the same as
-# "someone".
+# {indefinite pronoun: the pronoun that contradicts it}; pronouns with "any-" have the
+# same opposites as pronouns with "some-".
 PRONOUNS = {
     "someone": "no one",
     "anyone": "no one",
@@ -90,7 +91,8 @@ NEGATIVE_PHRASES = (
 )
 # Adverbs that add to what was said; a negation before them denies the addition only.
 ADDITIVE = frozenset({"also", "further"})
-# The other way round; "before" says the same under a negation as "until".
+# Words that are replaced when a negation is added.  "Before" stays: under a negation it
+# means the same as "until".
 ASSERTED = {
     "some": "any",
     "someone": "anyone",
@@ -129,8 +131,8 @@ MODALS = frozenset(
 AUXILIARIES = MODALS | BE | HAVE | DO
 REDUCED = {"ca": "can", "wo": "will", "sha": "shall"}  # in "can't", "won't", "shan't"
 FINITE = MODALS | {"am", "is", "are", "was", "were"}
-# Verbs with which "may" means possibility, not permission: "may not" does not deny
-# that.
+# Verbs with which "may" means possibility, not permission; "may not" does not deny a
+# possibility.
 STATES = frozenset(
     "affect appear arise be become cause constitute contain create depend deter encourage exist facilitate "
     "give have impair imply include increase indicate involve justify lead mean occur pose present prevent "
@@ -146,11 +148,12 @@ LAWS = frozenset(
 COLLECTIVES = frozenset(
     "counsel data half majority media minority number people personnel police rest staff".split()
 )
-# Words of noun phrases that say when, and are no object: "dismissed last week".
+# Words of noun phrases that say when and are not objects: "dismissed last week".
 TIMES = frozenset(
     "day earlier last later month next once term this time today twice week year yesterday".split()
 )
-# Behind a number they say how far or how long, and are no object: "delayed two weeks".
+# Words that after a number say how far or how long and are not objects: "delayed two
+# weeks".
 MEASURES = frozenset(
     "days feet foot hours inches miles months percent times weeks yards years".split()
 )
@@ -201,8 +204,8 @@ PREPOSITIONS = frozenset(
     "according assuming barring concerning considering during following notwithstanding pending "
     "regarding".split()
 )
-# How parentheticals start that say what a court did; parsers take these verbs for
-# adjectives or nouns too.
+# First words of parentheticals that report what a court did.  Parsers take these verbs
+# for adjectives or nouns too.
 REPORTS = frozenset(
     "affirming allowing applying approving arguing awarding citing collecting concluding construing "
     "declining denying describing discussing distinguishing enforcing excluding explaining finding granting "
@@ -216,7 +219,7 @@ LIKE_PREPOSITIONS = frozenset(
 )
 
 
-# Verbs of which a clause with "that" may be the object, other words between.
+# Verbs whose object may be a clause with "that", with other words between.
 STATING = frozenset(
     "acknowledge add admit agree allege argue assert assume believe claim conclude contend decide declare "
     "determine emphasize ensure establish explain feel find hold imply indicate insist know make mean note "
@@ -235,15 +238,15 @@ VERDICTS = DISPOSITIONS - {
     "adjudge authorize bind construe consider declare disallow estop foreclose immunize moot need permit "
     "pre-empt preempt read reinstate revoke satisfy warrant".split()
 )
-# Adjectives that judge; of others a phrase may only describe: "provisions consistent
-# with the Act".
+# Adjectives that judge.  A phrase with another adjective may only describe: "provisions
+# consistent with the Act".
 JUDGING = frozenset(
     "adequate appropriate binding compelling constitutional controlling discretionary effective enough "
     "excessive exempt guilty immaterial immune improper inadequate inappropriate ineffective insufficient "
     "invalid irrelevant lawful mandatory moot necessary overbroad premature proper sufficient unclear "
     "unconstitutional unlawful unnecessary valid void".split()
 )
-# Adjectives that only describe their noun, also behind it.
+# Adjectives that only describe their noun, even if they stand after it.
 DESCRIBING = frozenset(
     "attributable comparable payable possible right subject traceable".split()
 )

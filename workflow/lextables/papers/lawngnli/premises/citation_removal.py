@@ -1,8 +1,9 @@
 """LawngNLI, Appendix A.1.9: in-line citations taken out of premises.
 
-eyecite finds the citations of a paragraph; around each, this module finds the case name
-before it, and the pincites, year and parentheticals after it, joins citations that
-stand in one string, and then asks what the string is to its sentence:
+eyecite finds the citations of a paragraph.  Around each citation, this module finds the
+case name before it, and the pincites (cited pages), year and parentheticals after it.
+It joins citations that follow each other into a string, and removes the string by its
+role in the sentence:
 
 - a *citation sentence* ("... held so. See Roe v. Wade, 410 U.S. 113, 153 (1973); id. at
   155. The ...")  goes whole, with its signal and its full stop;
@@ -10,20 +11,20 @@ stand in one string, and then asks what the string is to its sentence:
   its signal and the comma or semicolon before it, and in parentheses with the
   parentheses;
 - citations that are *part of the sentence* ("In Roe v. Wade, 410 U.S. 113 (1973), the
-  Court held") keep the names of the cases and lose the rest; one that has no name
-  there, such as a statute ("under 42 U.S.C. 1983"), stays, because the sentence would
-  not read without it.  So do named cases between commas that are the subject of a verb
-  ("Thereafter, Roe v. Wade, 410 U.S. at 153, held"), which the released code takes out
-  with their sentence's subject.
+  Court held") keep the names of the cases and lose the rest.  A citation without a
+  name, such as a statute ("under 42 U.S.C. 1983"), stays, because the sentence would
+  not read without it.  Named cases between commas that are the subject of a verb
+  ("Thereafter, Roe v. Wade, 410 U.S. at 153, held") also keep their names; the released
+  code removes the subject of such a sentence.
 
 `remove_citations` does this for a text, `removed_spans` for a paragraph, and `_removed`
 decides what a string of citations is.
 
-The released code sorts citations alike, by the punctuation before them, but one by one:
-a string cite leaves the words between its members, the pincites of short forms stay, a
-field such as the year is cut at its first occurrence anywhere after the citation,
-section signs and statutes go from the middle of sentences, and every "|" of the text is
-lost.
+The released code sorts citations in the same way, by the punctuation before them, but
+one by one.  Its errors: a string of citations leaves the words between its members, the
+pincites of short forms stay, a field such as the year is cut at its first occurrence
+anywhere after the citation, section signs and statutes go from the middle of sentences,
+and every "|" of the text is lost.
 """
 
 import re
@@ -142,7 +143,7 @@ _NOTE = (
     r"(?:,?\s*+(?:and\s++)?&?\s*+(?:n\.?\s*+\d+|nn\.?\s*+\d+(?:\s++(?:and\s++)?\d+(?!\w))?)"
     r"(?:\s*+[-–—,]\s*+\d+(?!\w))*)"
 )
-# "§ 20 of the Criminal Code" is a section of that code and not of the work cited.
+# "§ 20 of the Criminal Code" is a section of that code, and not of the cited work.
 _SECTION = r"(?:,?\s+(?:§§?|¶¶?)\s*\d[\w.()-]*\w(?!\s+of\b|\w))"
 # "§§ 1471.2(b), 1473.25, and 1475.3(a)": a number with a full stop or parentheses
 # inside is a section too.
@@ -182,7 +183,7 @@ _IN_STRINGS = frozenset(" ".join(_SIGNALS).replace(",", "").split())
 _NAME_JOINTS = frozenset(
     "v. vs. of the and for ex rel rel. parte re de la du von van et al. & on".split()
 )
-# Small words in a string of citations, of which none is a verb.
+# Words in lower case that a string of citations may have; none of them is a verb.
 _LOWER_CASE = (
     _NAME_JOINTS
     | _IN_STRINGS
@@ -196,8 +197,8 @@ _COMPANY = re.compile(
 )
 # "Atchison, T. & S. F. R. Co.", "Chicago, M., St. P. & P. R. Co."
 _INITIALS = re.compile(r"[A-Z]\.,?$|St\.$")
-# Abbreviations before numbers and dates, and what begins a sentence: no number and no
-# small letter.
+# Abbreviations before numbers and dates; and beginnings of a sentence, which are not
+# numbers or small letters.
 _BEFORE_NUMBERS = re.compile(
     r"(?:^|[.(\[])(?:Arts?|Tit|[Cc]h|[Cc]|[Cc]ls?|nn?|pp?|[Pp]ts?|[Ss]ecs?|Stat|seq|Vol|Jan|Feb|Mar|Apr|Aug|Sept?"
     r"|Oct|Nov|Dec|Supp|Rev|Ann|App|Cas|Doc|Reps?|Sens?|L)\.$"
@@ -245,7 +246,7 @@ _LAST_CLAUSE = re.compile(r"(?:^|[.?!][\"'”’)\]]*+\s++)\s*+(?P<clause>[^.?!,
 _GOES_ON = re.compile(
     r",\s+(?:which|whose|(?:and|or)\s+(?:its|the|other|similar|later|subsequent))\b"
 )
-# Words that the lexicon has as verbs too, and that go on otherwise after a citation.
+# Words that the lexicon has as verbs too, but that are no verbs after a citation.
 _NO_VERBS = frozenset(
     "adhered aff affirmed and as both but cited decided enforced even given in like modified near or "
     "out over overruled past quoted rev reversed save see so still than though under up vacated while "
@@ -280,11 +281,11 @@ class _Cite:
 
 
 def remove_citations(text: str, tokenizer: Tokenizer | None = None) -> str:
-    """Return ``text`` without the in-line citations that can go (Appendix A.1.9).
+    """Return ``text`` without the in-line citations that can be removed (A.1.9).
 
-    Characters are only taken out, never added.  Paragraphs are lines; one that held
-    nothing else goes with its line.  ``tokenizer`` is eyecite's, by default
-    `resolution.tokenizer`.
+    Characters are only taken out, never added.  A paragraph is a line; a paragraph of
+    nothing but citations is removed with its line.  ``tokenizer`` is eyecite's, by
+    default `resolution.tokenizer`.
     """
     paragraphs = []
     for paragraph in text.split("\n"):
@@ -316,8 +317,8 @@ def _figures_without_citations(premise: str) -> frozenset[str]:
 def removed_spans(
     paragraph: str, tokenizer: Tokenizer | None = None
 ) -> list[tuple[int, int]]:
-    """Return the (start, end) offsets to take out of one paragraph, ascending, none
-    overlapping.
+    """Return the (start, end) spans to take out of one paragraph, ascending and without
+    overlap.
     """
     if not paragraph.strip():
         return []
@@ -339,7 +340,9 @@ def removed_spans(
 
 
 def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return spans that overlap or touch as one, ascending, without empty ones."""
+    """Return ``spans``, ascending, without empty ones; spans that overlap or touch are
+    joined.
+    """
     merged: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if merged:
@@ -422,8 +425,8 @@ def _without(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 
 def _cites(paragraph: str, tokenizer: Tokenizer) -> list[_Cite]:
-    """Return the citations and cross-references of a paragraph, ascending, none
-    overlapping.
+    """Return the citations and cross-references of a paragraph, ascending and without
+    overlap.
     """
     spans: list[tuple[int, int, type[CitationBase] | None]] = []
     for citation in citations_of(searchable(paragraph), tokenizer):
@@ -547,7 +550,7 @@ def _walk(
 
 
 def _breaks(word: str, following: str, commas: bool) -> bool:
-    """Return whether a name cannot run on from ``word`` to ``following``."""
+    """Return whether a case name cannot have ``word`` and then ``following``."""
     if word[-1] == ",":
         return not (
             commas
@@ -579,8 +582,8 @@ def _begins_name(words: list[re.Match[str]], place: int) -> bool:
 
 
 def _chains(paragraph: str, cites: list[_Cite]) -> Iterator[list[_Cite]]:
-    """Yield the strings of citations: runs with nothing between them but what joins
-    citations.
+    """Yield the strings of citations: citations with nothing between them but words and
+    marks that join citations (`_JOINTS`).
     """
     chain: list[_Cite] = []
     for cite in cites:
@@ -621,10 +624,11 @@ def _is_subject(paragraph: str, chain: list[_Cite], before: str, after: str) -> 
     """Return whether the cases of a string may be a subject, as in "Later, Roe v. Wade,
     410 U.S. 113, held".
 
-    Each has a name, semicolons do not join them, and after the comma comes a finite
-    verb, maybe behind adverbs.  A citation behind a quotation is the source of the
-    quotation.  Where nothing but an adverb or the like stands before them ("Of course,
-    ..."), semicolons may join them, and more may precede the verb.
+    The first case has a name, semicolons do not join the citations, and after the comma
+    comes a finite verb, maybe after adverbs.  A citation after a quotation is the
+    source of the quotation and no subject.  If the sentence has only an opening phrase
+    before the citations ("Of course, ..."), semicolons may join them, the name may be
+    missing, and more words may precede the verb.
     """
     match = _VERB.match(after)
     if before[-1] not in ",;":
@@ -648,8 +652,8 @@ def _is_subject(paragraph: str, chain: list[_Cite], before: str, after: str) -> 
 
 
 def _opens(before: str) -> bool:
-    """Return whether the sentence that ``before`` ends in has nothing but an opening
-    phrase so far.
+    """Return whether the last sentence of ``before`` has nothing but an opening phrase
+    (`_OPENING`).
     """
     last_end = max(before.rfind(mark) for mark in _ENDS)
     match = _LAST_CLAUSE.search(before, max(0, last_end))
@@ -657,10 +661,10 @@ def _opens(before: str) -> bool:
 
 
 def _inside_sentence(paragraph: str, chain: list[_Cite]) -> Iterator[tuple[int, int]]:
-    """Yield what goes of citations that are part of their sentence: all but the
-    names.
+    """Yield the spans to take out of citations that are part of their sentence: all but
+    the names.
     """
-    gone = None  # the end of the citation before, if it went
+    gone = None  # the end of the citation before, if that was taken out
     for cite in chain:
         if cite.name < cite.name_end:
             yield cite.name_end, cite.end
@@ -687,7 +691,7 @@ def _signal(paragraph: str, start: int) -> tuple[int, bool]:
 
 
 def _opens_sentence(before: str) -> bool:
-    """Return whether the text before a citation has come to the end of a sentence."""
+    """Return whether the text before a citation ends with the end of a sentence."""
     footnote = _FOOTNOTE.search(before, max(0, len(before) - _LONGEST_FOOTNOTE))
     if footnote:
         before = before[: footnote.start()]
@@ -724,10 +728,10 @@ def _sentence(paragraph: str, start: int, end: int) -> tuple[int, int]:
 def _clause(
     paragraph: str, before: str, end: int, following: str
 ) -> list[tuple[int, int]]:
-    """Return the spans of a citation clause, and of the one punctuation mark, of the
-    two around it, that must go.
+    """Return the spans of a citation clause and of one of the two punctuation marks
+    around it, which would otherwise be doubled.
 
-    ``before`` is the text before it, ``following`` the mark after it or empty.
+    ``before`` is the text before the clause, ``following`` the mark after it or empty.
     """
     mark_after = end + len(paragraph[end:]) - len(paragraph[end:].lstrip())
     if before[-1] in ",;":

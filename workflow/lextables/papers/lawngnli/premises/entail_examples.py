@@ -75,7 +75,7 @@ PARENTHETICALS = Table(
     ordered=False,
 )
 
-# Row groups of opinion files in memory: some 32 opinions each, 1 MB.
+# Row groups of opinion files in memory, each of some 32 opinions and 1 MB.
 HELD = 64
 _COLUMNS = ["opinion_id", "text", "pages", "body_end", "reporter", "volume"]
 _WORD = re.compile(r"\w+")
@@ -139,9 +139,9 @@ class MajorityOpinions:
     def __init__(self, shards: Sequence[str | Path]) -> None:
         """``shards`` are the opinion files, in the order of `case_index`."""
         self._paths = [Path(shard) for shard in shards]
-        # The caches are of this object and not of its class, so that they end with it.
-        # With many volumes a file has so many row groups that opening it takes longer
-        # than reading one.
+        # The caches belong to this object and not to its class, so that they end with
+        # the object.  With many volumes a file has so many row groups that opening it
+        # takes longer than reading one of them.
         self._file = lru_cache(1)(self._open_file)
         self._starts = cache(self._read_starts)
         self._group = lru_cache(HELD)(self._read_group)
@@ -191,9 +191,9 @@ def write_parentheticals(
     """Write the candidates that have a short premise and pass the accuracy filters
     (A.1.1, A.1.2).
 
-    ``path`` becomes a table of `PARENTHETICALS`.  Filters run in the paper's order.
-    Then, of equal hypotheses in one case that are about the same cited case, the first
-    is kept; capitals and punctuation make no difference.
+    ``path`` becomes a table of `PARENTHETICALS`.  Filters run in the paper's order.  At
+    the end, only the first of several equal hypotheses of a citing case about the same
+    cited case is kept; capitals and punctuation make no difference.
     """
     counts: Counter[str] = Counter()
     # (citing case, cited case, words) of those that were written
@@ -296,11 +296,11 @@ def _accurate(
 def short_premise(opinion: MajorityOpinion, pages: Sequence[str]) -> Premise | None:
     """Return the cited pages of ``opinion``, extended to whole paragraphs (A.1.1).
 
-    None if the opinion has none of the pages.  Each paragraph occurs once, in its
-    order.  Footnotes after the last page do not belong to that page.  A sentence may go
-    on in another paragraph, as around a block quotation: the next paragraph is added
-    where the last one ends in the middle of a sentence, and the previous one where the
-    first begins with a small letter.
+    None if the opinion has none of the pages.  Each paragraph occurs once, in the order
+    of the opinion.  Footnotes after the last page do not belong to that page.  A
+    sentence may go on in another paragraph, as around a block quotation: the next
+    paragraph is added where the last one ends in the middle of a sentence, and the
+    previous one where the first begins with a small letter.
 
     The released code repeats paragraphs that two cited pages share, and takes the whole
     opinion up to or from a page whose neighbour has no label.

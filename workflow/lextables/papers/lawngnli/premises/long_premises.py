@@ -48,7 +48,7 @@ LONG_PREMISES = Table(
     key=("case_id",),
     row_group=64,
 )
-PREPENDED_TOKENS = 512  # the closing paragraphs have at least so many
+PREPENDED_TOKENS = 512  # tokens that the closing paragraphs have at least
 
 
 def outcomes(
@@ -96,8 +96,8 @@ def cited_cases(
 
 
 def by_shard(cases: Iterable[int], index: CaseIndex) -> list[list[tuple[int, int]]]:
-    """Return, for each shard of ``index``, the sorted (row, case) of those ``cases``
-    whose opinion it has.
+    """Return, for each shard of ``index``, the sorted (row, case) pairs of those
+    ``cases`` whose single majority opinion is in the shard.
     """
     places: list[list[tuple[int, int]]] = [[] for _ in index.shards]
     for case in cases:

@@ -1,17 +1,18 @@
 """LawngNLI, Appendix A.1.7: another premise for each Neutral hypothesis.
 
 A Neutral hypothesis gets one of the 30 premises whose embeddings are most similar to
-its own: the one with the highest BM25 score, of those that share few of its words.  The
-released code lacks this step.  Where the paper is not specific, we chose:
+the hypothesis's embedding.  Of these 30, premises that share too many words with the
+hypothesis are dropped, and the one with the highest BM25 score is taken.  The released
+code lacks this step.  Where the paper is not specific, we chose:
 
 - Candidates are the distinct (cited case, short premise) pairs of all examples of all
   labels, so that a page that is cited often takes one of the 30 places and not several.
   The id of a candidate is the lowest id of its examples.
-- "Same state" is the jurisdiction of the cited case, the one the premise comes from.
+- "Same state" is the jurisdiction of the cited case, whose opinion is the premise.
 - Neighbours in the citation network are excluded before the 30 are counted: the cases
   citing or cited by the hypothesis's case, and that case itself.
-- BM25 is gensim 3.8.3's (`lextables.models.okapi`), its collection the candidates left
-  for that hypothesis.
+- BM25 is gensim 3.8.3's (`lextables.models.okapi`); its collection is the candidates
+  that are left for the hypothesis.
 - The citation network has every citation that resolves to a case of the corpus, with a
   parenthetical or not, as the released code's ``exclude`` dictionary has.  That
   dictionary goes from citing to cited case only; the paper excludes "cases citing or
@@ -22,10 +23,10 @@ released code lacks this step.  Where the paper is not specific, we chose:
 - A premise with `MAX_SUPPORT` or more of the hypothesis's content words is no
   candidate: of seven such Neutral pairs that were read, five were wrong
   (resources/readings/lawngnli_labels.csv).
-- Nor is a premise that lacks a figure of the hypothesis: the hypotheses of the other
-  labels have all their figures in their premises, which would give the label away.  The
-  thirty are counted before.
-- Ties, of inner product and of BM25, go to the lower example id.
+- A premise that lacks a figure of the hypothesis is no candidate either.  The
+  hypotheses of the other labels have all their figures in their premises, so a missing
+  figure would reveal the label.  The 30 are counted before these two filters.
+- Ties of inner products and of BM25 scores go to the lower example id.
 """
 
 from collections import defaultdict
@@ -55,8 +56,8 @@ TOP = 30
 MAX_SUPPORT = 0.7
 QUERY_BATCH = 1024
 ENCODE_BATCH = 4096
-# Hits of the first search of each query.  If too many of them are excluded or tied, it
-# is searched again with more.
+# Hits of the first search for each query.  If too many of them are excluded or tied,
+# the search is repeated for more hits.
 FIRST_HITS = 128
 # Premises whose lemmas are in memory, about 100 MB.
 LEMMAS = 4096
@@ -161,8 +162,8 @@ def neutral_premises(
     """Return the premise found for each ``example_id``, None where no candidate is left
     (Appendix A.1.7).  The search is within a jurisdiction.
 
-    Rows of every label are searched, because the paper drops examples of any label
-    without a candidate.  They have ``example_id``, ``citing_case_id``,
+    A premise is searched for rows of every label, because the paper drops examples of
+    any label without a candidate.  They have ``example_id``, ``citing_case_id``,
     ``cited_case_id``, ``cited_jurisdiction``, ``hypothesis`` and ``short_premise``, in
     any order.  ``encode`` turns n texts into an array of shape (n, d) whose inner
     product is the similarity; it is called with at most 4,096 texts at once, in an
@@ -194,7 +195,7 @@ def neutralized(
     """Yield the rows with a candidate: Neutral ones with the new premise, the others
     unchanged (A.1.7).
 
-    ``premise_example_id`` is added: the example whose premise the row has now.
+    Rows get the column ``premise_example_id``: the example whose premise they have now.
     """
     premises = {row["example_id"]: row for row in rows}
     for row in rows:

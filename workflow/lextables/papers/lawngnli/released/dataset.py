@@ -1,11 +1,11 @@
 """The released LawngNLI in the schemas of the built one, and whether it is the paper's
 data.
 
-Rows of the ID file are used together with their twin.  If one of its two cases, the
-pages, fitting offsets or the clause to contradict is missing, the pair is dropped and
-counted, and its cases or rows are reported.  Citations are removed with the authors'
-masks if every premise is available and the lengths agree; otherwise as in the built
-data set.
+A row of the ID file is used together with its twin.  Both are dropped and counted if
+one of the two cases, the pages or the clause to contradict is missing, or if the
+offsets do not fit.  The missing cases or the dropped rows are reported.  Citations are
+removed with the authors' masks if every premise is available and the lengths agree;
+otherwise as in the built data set.
 """
 
 import heapq
@@ -78,7 +78,7 @@ class Released:
         """
         self._cases = cases
         self._masks = masks
-        # A row that no shard has is without its citing case.
+        # Rows of which no shard has the citing case keep this fault.
         self.rows = [{**row, "fault": NO_CITING} for row in dataset.read(rows)]
         by_name = {(row["example_id"], row["is_twin"]): row for row in self.rows}
         for path in texts:
@@ -92,7 +92,7 @@ class Released:
         self._drop_twins()
 
     def _measure(self) -> None:
-        """Measure the premises of each row, and find the rows without them."""
+        """Measure the premises of each row, and find the rows without premises."""
         cited: set[int] = set()
         for case, text in self._majorities():
             cited.add(case["case_id"])
@@ -107,7 +107,7 @@ class Released:
                 row["fault"] = NO_CITED
 
     def _masks_fault(self) -> str:
-        """Why the masks cannot be used; if empty, each row has its places in them.
+        """Why the masks cannot be used; if empty, each row gets its places in them.
 
         A mask covers the premises of all rows in the order of the ID file, so it can be
         used only if every premise is there.
@@ -209,7 +209,7 @@ class Released:
             places.append({"start": len(before), "end": len(up_to_end)})
         source = row["example_id"]
         if row["label"] == "neutral":
-            source = "unknown"  # it does not say which example its premise is from
+            source = "unknown"  # the ID file does not say where the premise is from
         premise = self._without_citations("short", short, row)
         return {
             **row,
@@ -236,8 +236,10 @@ class Released:
         return steps
 
     def named(self) -> dict[str, list[int]]:
-        """Return {fault and what the numbers are: the cases that are not found, or the
-        indices of the other rows with this fault}.
+        """Return {fault and kind of its numbers: numbers}.
+
+        The numbers are the ids of cases that are not found; for other faults, the
+        indices of the rows with this fault.
         """
         keys = {NO_CITING: "citing_case_id", NO_CITED: "cited_case_id"}
         names: dict[str, set[int]] = defaultdict(set)
@@ -264,11 +266,11 @@ def _measure_premises(row: dict[str, Any], opinion: str) -> str:
 
 
 def _lazily(path: str | Path) -> Iterator[tuple[int, Row | None]]:
-    """The (case id, row) of a table of `CASES`, and before them its first case id with
-    None.
+    """The (case id, row) pairs of a table of `CASES`, after a pair of its first case id
+    and None.
 
-    `heapq.merge` takes the first item of every file at once.  It is this one, so that a
-    file is only opened to be read when the merge has come to its first case.
+    `heapq.merge` takes the first item of every file at once.  The pair with None is
+    this item, so that a file is read only when the merge comes to its first case.
     """
     first = next(dataset.read(path, ["case_id"]), None)
     if first is not None:
@@ -289,9 +291,9 @@ def differences(
     """Return the differences between the data set in the folder ``data`` and the
     paper's.
 
-    Table 2's counts must be the ``published`` ones.  They do not show the test split
-    and the wording, so in addition no row may be left out, and the masks and the parser
-    must be the paper's (``trees`` says if not).
+    The counts of Table 2 must be the ``published`` ones.  They do not show the test
+    split and the wording.  So no row may be left out, and the masks and the parser must
+    be the paper's.  ``trees`` says why the parser is not the paper's, or is empty.
     """
     # Lengths are not compared, so they need not be computed.
     columns = table2(with_long_premises(data), lambda text: 0)

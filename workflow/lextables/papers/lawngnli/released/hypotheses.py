@@ -1,10 +1,10 @@
 """The hypotheses of the released LawngNLI.
 
-Half are parentheticals as written; the other half are made by its contradiction
-algorithm.  ``src/reconstruct_nli.py`` of the released code rebuilds these from the
+Half of them are parentheticals as written.  The paper's contradiction algorithm made
+the other half: ``src/reconstruct_nli.py`` of the released code rebuilds them from the
 sentence and the clause that the ID file names, and then replaces words in 36 of them
-(`resources/facts/lawngnli_edits.csv`).  This module does the same, mistakes included
-(docs/lawngnli.md); the trees must be those of benepar_en3.
+(`resources/facts/lawngnli_edits.csv`).  This module does the same, including mistakes
+(docs/lawngnli.md).  The trees must be those of benepar_en3.
 """
 
 import csv
@@ -117,10 +117,10 @@ def hypotheses(rows: Sequence[tuple[Row, str]], parser: Parser) -> list[str | No
     """Return the hypotheses of (row of `ids.ROWS`, its parenthetical).
 
     Columns of a row say how its parenthetical becomes the hypothesis.  ``expanded``:
-    contractions are written out first.  ``contradicted``: the algorithm makes the other
-    text of the pair; ``flipped``: that other text is the hypothesis.  So only rows with
-    both are changed; ``sentence`` and ``clause`` say where.  The hypothesis is None if
-    the algorithm finds nothing to change there.
+    contractions are written out first.  ``contradicted``: the algorithm makes the twin
+    of the text.  ``flipped``: the twin is the hypothesis.  So the algorithm changes
+    only rows with both; ``sentence`` and ``clause`` say where.  The hypothesis is None
+    if it finds nothing to change there.
     """
     nlp = _word_pipeline()
     edits_by_row = _edits_by_row()
@@ -153,7 +153,7 @@ def _word_pipeline() -> Any:
 
 @dataclass(frozen=True)
 class _Edit:
-    """A replacement of some characters; without a place it goes to the end."""
+    """A replacement of some characters; without a place the text is appended."""
 
     start: int | None
     end: int | None
@@ -182,9 +182,10 @@ def _edits_by_row() -> Mapping[int, Sequence[_Edit]]:
 
 
 def _expanded(nlp: Any, text: str) -> str:
-    """A text without "holding that " before it, its words as spaCy's norms have them.
+    """A text without a verb such as "holding that" at its start, and with spaCy's norms
+    of its words.
 
-    A mistake of these norms: "Id." is "Idaho".
+    These norms have mistakes: "Id." becomes "Idaho".
     """
     sentences = []
     document = nlp(re.sub("^[a-z]*ing that ", "", text))
@@ -222,10 +223,11 @@ def _contradicted(sentences: Sequence[Tree], row: Row, parser: Parser) -> str | 
 def _changed_sentence(tree: Tree, path: Sequence[int], parser: Parser) -> str | None:
     """The sentence with one clause changed.
 
-    Walk from the root along ``path``: each step is the number of an S among the
-    children.  The first node with exactly one NP is changed, if that has "no one" or if
-    there is exactly one VP (or ADJP) beside it.  None if there is no such node or step,
-    or if the NP begins with a word of `_NOT`.
+    The walk goes from the root along ``path``, in which each step is the number of an S
+    among the children.  At the first node with exactly one NP, that NP is changed if it
+    has "no one"; else the predicate is changed if there is exactly one VP (or ADJP)
+    beside the NP; else the walk goes on.  None if there is no such node or step, or if
+    the NP begins with a word of `_NOT`.
     """
     node = tree.root
     steps = iter(path)
@@ -368,8 +370,8 @@ def _with_not(verb: Token, next_tag: str) -> str:
 
 
 def _lemma(form: str) -> str:
-    """The shortest base form that a verb can have, of several the form itself ("did not
-    saw").
+    """The shortest base form that a verb can have; of equally short ones the form
+    itself ("did not saw").
     """
     from lemminflect import getAllLemmas
 

@@ -36,7 +36,7 @@ _XZ = b"\xfd7zXZ\x00"
 
 
 class _Stateful:
-    """Keeps the state that a pickle sets on an instance; stands in for classes of
+    """An object that keeps the state which a pickle sets on it; replaces classes of
     pandas 1.2.
     """
 
@@ -124,7 +124,7 @@ class _Restricted(pickle.Unpickler):
         """Put the blocks of a frame together; a block holds columns of one type, one in
         each row.
         """
-        # Where pandas 1.2 pickles the axes and the blocks; the version is the format's.
+        # Here pandas 1.2 pickles the axes and the blocks; "0.14.1" names the format.
         inner = state.get("_mgr", state.get("_data")).state[3]["0.14.1"]
         labels, index = inner["axes"]
         columns: dict[int, np.ndarray] = {}
@@ -134,8 +134,8 @@ class _Restricted(pickle.Unpickler):
         ordered = {label: columns.pop(number) for number, label in enumerate(labels)}
         if columns or any(column.shape != (len(index),) for column in ordered.values()):
             raise pickle.UnpicklingError("the blocks of the frame do not fit its axes")
-        # With its own type each: pandas would make strings, and NaN for None, of a
-        # column of objects.
+        # Each column keeps its own type: of a column of objects, pandas would make
+        # strings, and NaN of None.
         return pd.DataFrame(
             {
                 label: pd.Series(column, index, dtype=column.dtype)
@@ -391,10 +391,10 @@ class Mask:
         return len(self._encoded) // 4 * 3 - padding
 
     def cut(self, text: str, start: int) -> str:
-        """Return the characters of ``text`` whose digit, from ``start`` on, is 1; "|"
-        has none and goes.
+        """Return the characters of ``text`` whose digits, from ``start`` on, are 1.
 
-        Raises `BadInput` at anything but 0 and 1, and past the end of the mask.
+        The character "|" has no digit and is removed.  Raises `BadInput` for any other
+        digit than 0 and 1, and past the end of the mask.
         """
         text = text.replace("|", "")
         # The groups of four characters of base64 that have these digits.

@@ -41,9 +41,9 @@ _PAGE_NUMBER = re.compile(
     r'<page-number (?:citation-index="\d+" )?label="([0-9]*)[^<>]{0,200}>[^>]{0,200}>'
 )
 _ATTRIBUTES = "[^<>]{0,300}"
-# From the HTML of static.case.law to the XML of the bulk export, which are two
-# renderings of one structure: (pattern, replacement, end of every match).  Nothing is
-# searched after the last place of that end.
+# Replacements that turn the HTML of static.case.law into the XML of the bulk export,
+# which has the same structure: (pattern, replacement, end of every match).  The text
+# after the last occurrence of this end is not searched.
 _TO_XML = (
     (
         rf'<a {_ATTRIBUTES}data-label="([^"<>]*)"{_ATTRIBUTES}class="page-label"{_ATTRIBUTES}>.*?</a>',
@@ -106,8 +106,8 @@ def opinions(body: str) -> list[dict[str, str]]:
     for part in body.split(closing):
         type_end = part.find('"')
         closing_tag = part.find("</")
-        # Relative to the character after the start of the tag.  What is not found is at
-        # -1, as in the released code.
+        # ``paragraph`` is counted from the character after the start of the closing
+        # tag.  A string that is not found is at -1, as in the released code.
         paragraph = part[closing_tag + 1 :].find("<p ")
         text = part[closing_tag + 1 + paragraph :]
         text = text.replace("&amp;", "&")
@@ -175,8 +175,8 @@ def short_spans(text: str, pages: Iterable[str]) -> list[tuple[int, int]]:
 
 
 def short_premise(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    """Return the short premise that the ``spans`` of `short_spans` make, without page
-    labels.
+    """Return the short premise: the texts of the ``spans`` of `short_spans`, without
+    page labels.
     """
     return unlabelled("\n".join(text[start:end] for start, end in spans))
 
@@ -184,9 +184,9 @@ def short_premise(text: str, spans: Iterable[tuple[int, int]]) -> str:
 def parenthetical(opinion: str, start: int, end: int) -> str | None:
     """Return the parenthetical at the ID file's offsets.
 
-    They are counted in the opinion without page labels and with "n't" written out.
-    None if they do not fit: outside the text, in the middle of a word, or over the
-    parentheses around it.
+    The offsets are counted in the opinion without page labels and with "n't" written
+    out.  None if they do not fit: outside the text, in the middle of a word, or with
+    unequal numbers of opening and closing parentheses between them.
     """
     text = unlabelled(opinion).replace("n't", " not").replace("can not", "cannot")
     passage = text[start:end]
