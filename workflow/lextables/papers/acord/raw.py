@@ -39,8 +39,8 @@ def read_release(
 ) -> Rows:
     """Return the rows of the four tables, sorted by their keys.
 
-    Ratings that are no number are left out; the notes count them, and the ratings whose
-    clause is not among the query's judged clauses.
+    Ratings that are not numbers are left out.  The notes count these, and the ratings
+    of clauses that are not among the query's judged clauses.
 
     ``categories`` maps released to published category names; ``aliases`` maps a query's
     title in the supplements to its id where they differ.
@@ -178,9 +178,9 @@ def _judged_clauses(
 
 
 def _ratings(archive: zipfile.ZipFile, titles: _Titles) -> Iterator[Row]:
-    """Yield the cells of the workbook that have a clause, with any rating.
+    """Yield a row for each clause in the workbook, with its rating as it is written.
 
-    Columns come in pairs: clauses under their query's title, and their ratings.
+    Columns come in pairs: clauses under the title of their query, and their ratings.
     """
     content = archive.read(archives.member(archive, _RATINGS))
     for title, cells in sheets(content, _RATINGS):

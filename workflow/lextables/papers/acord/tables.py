@@ -122,8 +122,8 @@ class Scored:
 
 
 def table2(results: Results) -> list[Cell]:
-    """Sample queries: the query of the category with the most similar wording to the
-    published one.
+    """Sample queries: for each published query the one of its category with the most
+    similar wording.
     """
     cells = []
     for printed in results.published:
@@ -249,7 +249,8 @@ def _metric_cells(
     """Return one cell per metric for one system, and its strict score where it
     differs.
 
-    Single queries and controls are not compared.
+    Systems are not compared on single queries.  Controls, which rank without reading
+    the query, are never compared.
     """
     runs = runs_of(system, scored.style)
     kind, _, member = scored.group.partition(": ")
@@ -316,8 +317,8 @@ def _size(row: str, parameters: int | None) -> Cell:
 
 
 def table3(results: Results) -> list[Cell]:
-    """The published rows, which are those of Table D-3 without the bi-encoder, and
-    additional ones, in percent.
+    """The published rows, which are the rows of Table D-3 without the bi-encoder, and
+    additional rows, in percent.
     """
     cells = []
     for system in results.rows:
@@ -361,7 +362,7 @@ def _label(system: System) -> str:
 
 
 def table_d1(results: Results) -> list[Cell]:
-    """BM25 with each reranker by category; the paper has one of them."""
+    """BM25 with each reranker by category; the paper has one of the rerankers."""
     cells = []
     for system in results.rows:
         name = _label(system)
@@ -401,10 +402,10 @@ def _fine_tuning(results: Results, systems: Sequence[System]) -> list[Cell]:
     """Return scores before and after fine-tuning in percent, the change, and its paired
     interval.
 
-    The change of a model is relative to itself before fine-tuning, which for a
-    bi-encoder is a row without a reranker; a cross-encoder without a relevance head
-    before is compared with the retriever whose hits it reorders.  A fusion has scores,
-    but no change.
+    A model is compared with itself before fine-tuning.  For a bi-encoder that is a row
+    without a reranker.  A cross-encoder that had no relevance head before fine-tuning
+    is compared with the retriever whose hits it reorders.  A fusion has scores, but no
+    change.
     """
     bare = {}  # {retriever: its system without a reranker}
     untuned = {}  # {`_tuned_from`: the system before fine-tuning}
@@ -439,8 +440,8 @@ def _fine_tuning(results: Results, systems: Sequence[System]) -> list[Cell]:
 
 
 def _tuned_from(system: System) -> tuple[str | None, str]:
-    """Return the key that a system shares with itself before fine-tuning: its retriever
-    and its model.
+    """Return the key (retriever, model) that is the same for a system and for that
+    system before fine-tuning; without a reranker the retriever is None.
     """
     if system["reranker"] == "None":
         return None, system["model"]

@@ -13,8 +13,8 @@ def cells(table: str, inputs: Inputs) -> list[Cell]:
     """Return the computed cells of Table III, the only one (``table`` is ignored).
 
     Precision and recall follow the published columns.  Each score is followed by the
-    strict one (`strict_cells`), if it is stored and differs.  Rows that rest on the
-    evaluator's leniency are not compared with others.
+    strict one (`strict_cells`), if it is stored and differs.  Lenient rows, whose score
+    rests on a weakness of the released evaluator, are not compared with others.
     """
     cells = []
     for system in inputs.rows:

@@ -88,7 +88,7 @@ class Results(Inputs):
 
     @cached_property
     def training_annotations(self) -> Counter[str]:
-        """{training contract: its answers in the training file}."""
+        """{training contract: number of its answers in the training file}."""
         counts: Counter[str] = Counter()
         path = self.data / "training_examples.parquet"
         for row in read(path, ["contract_id", "start"]):
@@ -96,8 +96,9 @@ class Results(Inputs):
         return counts
 
     def annotations(self, percent: str, seed: int) -> int:
-        """Answers in the share of the training contracts that a run with this seed is
-        trained on.
+        """The number of answers in the training contracts of a run.
+
+        These are ``percent`` of all training contracts, drawn with the run's seed.
         """
         drawn = part(self.training_annotations, int(percent), seed)
         return sum(self.training_annotations[name] for name in drawn)
@@ -137,8 +138,8 @@ def table3(results: Results) -> list[Cell]:
 
 
 def figure2(results: Results) -> list[Cell]:
-    """Figures on the data set in the text, the pages of a contract, and the histogram's
-    bins.
+    """Numbers that the paper's text states about the data set, the pages of a contract,
+    and the histogram's bins.
     """
     pages = [row["pages"] for row in results.contracts]
     types = {row["contract_type"] for row in results.contracts}
@@ -170,8 +171,8 @@ def figure2(results: Results) -> list[Cell]:
 
 
 def _labeled_shares(results: Results) -> tuple[float, float]:
-    """Return the mean labeled share of a contract, and the mean for a single
-    category.
+    """Return the share of a contract that is labeled for any category, and for a single
+    category; means over contracts, and over contracts and categories.
     """
     characters = {row["contract_id"]: row["characters"] for row in results.contracts}
     together: dict[str, list[Span]] = defaultdict(list)
@@ -275,8 +276,8 @@ def _curve(scores: Scores) -> dict[int, float]:
 
 
 def figure4(results: Results) -> list[Cell]:
-    """The area by category: the published order, the values of every row that ran, and
-    rank correlations.
+    """The AUPR by category: ranks of the categories, the values of every row that ran,
+    and rank correlations with the published order.
 
     Published values are the places of the categories in the order of the figure.
     """
@@ -308,8 +309,9 @@ def figure8(results: Results) -> list[Cell]:
 
 
 def _by_category(results: Results, metric: str) -> list[Cell]:
-    """Return each category's rank, by the area of the model whose order the paper
-    shows, and its score of every row.
+    """Return for each category its rank and the score of every row.
+
+    Ranks are by the AUPR of the model whose order the paper shows.
     """
     ranked_by = results.entry.names["ranked_by"]
     (model,) = (system for system in results.rows if system["row"] == ranked_by)
@@ -357,10 +359,10 @@ def _rank_cell(
 
 
 def _ranks(results: Results, folders: Sequence[str]) -> Ranks:
-    """Return {published category: its rank by the mean area of these runs}, in the
+    """Return {published category: its rank by the mean AUPR of these runs}, in the
     published order.
 
-    Categories with the same area have the mean of their ranks.
+    Categories with the same AUPR have the mean of their ranks.
     """
     areas = {}
     for printed in results.published if folders else ():
@@ -385,8 +387,8 @@ def _category_score(
 
 
 def figure5(results: Results) -> list[Cell]:
-    """Precision at 80 % recall: each model's, then each class's mean, of the published
-    values and of ours.
+    """Precision at 80 % recall of each model, then two means over each class of models:
+    of the published values and of our values.
 
     Rows of the figure are `<class> / <model>`.  Models that the paper does not have are
     last, under their own names.
@@ -427,8 +429,9 @@ def figure5(results: Results) -> list[Cell]:
 def _class_mean(
     results: Results, row: str, column: str, of_models: Sequence[tuple[str, ...]]
 ) -> Cell:
-    """Return the mean over the models of a class, given the runs of each, if all models
-    ran.
+    """Return the mean over the models of a class; ``of_models`` has the runs of each.
+
+    Without runs of all models the cell has no value, but a reason.
     """
     means = [results.mean(folders, AT_80) for folders in of_models if folders]
     values = [mean for mean in means if mean is not None]
@@ -445,8 +448,8 @@ def _class_mean(
 
 
 def figure6(results: Results) -> list[Cell]:
-    """The area by share of the training contracts, and the number of their
-    annotations.
+    """The AUPR by share of the training contracts, and the number of annotations in
+    these contracts.
     """
     cells = []
     published_shares = [_share(cell.row) for cell in results.published]

@@ -1,3 +1,3 @@
-"""MAUD: questions about the deal points of merger agreements, and the extraction of
-deal point texts.
+"""MAUD: questions about the deal points (legal terms) of merger agreements, and the
+extraction of the texts about deal points.
 """

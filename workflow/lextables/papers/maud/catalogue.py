@@ -239,10 +239,10 @@ def _author_numbers(
 
 
 def _grid(text: str, abridged: bool) -> Iterator[Row]:
-    """Yield the rows of the tables in a note; each follows a heading with the learning
-    rate.
+    """Yield the rows of `multi_task_grid` from the tables in a released note.
 
-    Columns may have any order, and some lines begin with a row number.
+    The heading above a table has its learning rate.  Columns may have any order, and
+    some lines begin with a row number.
     """
     rate = 0.0
     columns: list[str] = []

@@ -1,5 +1,5 @@
-"""Checks across MAUD's rows: the constraints of Appendix A.3, answers without test
-examples, split overlap.
+"""Checks across MAUD's examples: the constraints of Appendix A.3, answers without test
+examples, and contracts and texts in several splits.
 
 No check stops a run; the results are tables.
 """
@@ -180,8 +180,8 @@ def split_overlap(examples: Iterable[Row]) -> list[Row]:
     and key.
 
     ``heads`` counts the heads whose own examples have the contract or text in several
-    splits.  A single-task model has it in several splits only if its head is one of
-    these; a multi-task model, which reads the examples of all heads, always has.
+    splits.  A single-task model reads it in several splits only if its head is one of
+    these heads; a multi-task model reads the examples of all heads, and so always.
     """
     examples_of: dict[str, dict[str, list[Row]]] = {
         "contract": defaultdict(list),
@@ -219,8 +219,8 @@ def _heads_in_several_splits(examples: Iterable[Row]) -> int:
 
 
 def overlap_notes(rows: Iterable[Row]) -> dict[str, int]:
-    """Return how many contracts and texts occur in each pair of splits, and how many in
-    several splits of the same head.
+    """Return how many contracts and texts occur in each pair of splits, and how many
+    occur in several splits of the same head; ``rows`` are those of `split_overlap`.
     """
     rows = list(rows)
     notes = {}

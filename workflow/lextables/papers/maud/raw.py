@@ -5,8 +5,8 @@ as ``contracts/contract_N.txt``.  The extraction task has a SQuAD file for each 
 (Appendix A.14).  If these are not available, LegalBench-RAG's spans of the agreements
 are used.
 
-The registry has a digest of each file.  No complete release was read so far, so rows
-are held to the recorded questions and answers.
+The registry has a digest of each file.  No complete release was read so far, so each
+row is checked against the recorded questions and answers.
 """
 
 import hashlib
@@ -395,8 +395,8 @@ def read_legalbench_rag(
 def _file_of(
     text: str, files: Mapping[str, Mapping[str | None, Sequence[Snippet]]]
 ) -> str | None:
-    """Return the file of which all snippets are at their places in a contract's text;
-    None if there is none.
+    """Return the file whose snippets are all at their places in a contract's text; None
+    if there is no such file.
     """
     for file, snippets_of in files.items():
         snippets = itertools.chain.from_iterable(snippets_of.values())

@@ -40,7 +40,7 @@ DATA_TYPES = {
     "Rare Answers Dataset": "rare",
     "Abridged Dataset": "abridged",
 }
-LONG = 512  # tokens of roberta-base (Table 9)
+LONG = 512  # a text with more tokens of roberta-base is long (Table 9)
 NOT_TRAINED = "not trained on this share of the training examples"
 NOT_SCORED = "no test example of it can be scored in these data"
 
@@ -79,8 +79,8 @@ class Results(Inputs):
     def random_scores(self) -> Scores:
         """Scores that include the expected values of random scores.
 
-        They are those of the first run on all training examples, over the heads that it
-        scores; without a run, those of all test examples.
+        They are the scores of the first run on all training examples, over the heads
+        that it scores.  Without a run they are computed over all test examples.
         """
         for system in self.rows:
             for folder in _folders(system):
@@ -253,8 +253,9 @@ def _score_cells(
 
 
 def _random(results: Results, metric: str, row: str, group: str, missing: str) -> Cell:
-    """The expected value of a random score, computed exactly; a baseline of every
-    table.
+    """The expected value of a metric for random scores, which is computed exactly.
+
+    It is a baseline of every table with this column.
     """
     name = metric.replace(AUPR, RANDOM)
     value, _ = results.random_scores.get((name, group), (math.nan, 0))
@@ -323,8 +324,8 @@ def _range_text(values: Sequence[float]) -> str:
 
 
 def table6(results: Results) -> list[Cell]:
-    """AUPR over abridged and over main examples: over the released code's heads, and
-    over the text's.
+    """AUPR over abridged and over main examples: for the heads of the released code,
+    and (strict) for the heads of the paper's text.
     """
     groups = {row: f"data type: {row.lower()}" for row in results.published_rows}
     missing = "no head with every answer among the abridged test examples can be scored in these data"
@@ -551,8 +552,9 @@ def _of_question(results: Results, system: System, name: str) -> Iterator[Cell]:
 
 
 def _means(results: Results, cells: Sequence[Cell]) -> list[Cell]:
-    """Return the mean of each column; with the interval of the overall score if the
-    mean equals that score.
+    """Return the mean of each column of ``cells``.
+
+    A mean that equals the overall score of the runs has the interval of that score.
     """
     values_of = defaultdict(list)
     for cell in cells:

@@ -2,8 +2,8 @@
 
 A highlight is [document, paragraph, sentence]; the document's label is a number in the
 codings and a string in the policies.  The registry has a digest of each file, and a
-census of the rows: files are not checked here, except the policies, of which the
-complete release was not read so far.
+census of the rows, so files are not checked here.  Only the policies are checked,
+because their complete release was not read so far.
 """
 
 from collections import Counter
@@ -22,8 +22,8 @@ from lextables.pipeline.files import RESTORE
 from lextables.sources.records import json_lines
 
 LIKERT_STEPS = 4  # from 1 to 5
-# Punkt stops after five seconds a match by default, which would depend on the load of
-# the machine.
+# By default Punkt stops a match after five seconds, so that its result would depend on
+# the load of the machine.
 redos.DEFAULT_TIMEOUT = None
 ABBREVIATIONS = frozenset(
     "e.g i.e etc inc ltd co corp llc no nos sec art mr mrs ms dr st jr sr vs cf al u.s u.k e.u d.c a.m p.m "

@@ -157,10 +157,10 @@ def table1(results: Results) -> list[Cell]:
 
 def table_agreement(results: Results) -> list[Cell]:
     """Krippendorff's alpha and the share of equal answers, by question, by category and
-    over all.
+    over all questions.
 
-    An answer is the set of options that a coder chose.  A category's alpha is the mean
-    of its questions'.
+    An answer is the set of options that a coder chose.  The alpha of a category is the
+    mean over its questions.
     """
     alphas = {}
     for name, units in results.answers.items():
@@ -207,7 +207,7 @@ def _summary_cell(
 
 
 def _part(part: float, whole: float) -> float:
-    """Return ``part`` of ``whole``; 0 if the whole is 0."""
+    """Return ``part`` as a share of ``whole``; 0 if the whole is 0."""
     return part / whole if whole else 0.0
 
 
@@ -283,8 +283,8 @@ def traffic_ranks(path: str | Path, sites: Collection[str]) -> dict[str, int]:
 
 
 def _domains(site: str) -> list[str]:
-    """`us.mouthshut.com` and `mouthshut.com`, the longest first; no top-level
-    domains.
+    """Return a site and its parent domains without the top-level domain, the longest
+    first: `us.mouthshut.com` and `mouthshut.com`.
     """
     parts = site.lower().split(".")
     return [".".join(parts[at:]) for at in range(len(parts) - 1)]
@@ -321,7 +321,8 @@ def figure3(results: Results) -> list[Cell]:
 def figure5(results: Results) -> list[Cell]:
     """Association between the answers to two questions: Cramér's V over the sites.
 
-    A site's answer is the most frequent one of its coders; ties are resolved by order.
+    A site's answer is the most frequent answer of its coders; of equally frequent ones
+    the first in the data.
     """
     answer: dict[str, dict[str, Answer]] = {}
     for question, units in results.answers.items():
@@ -348,7 +349,7 @@ def figure5(results: Results) -> list[Cell]:
 
 
 def _coded(answers: Sequence[Answer]) -> list[int]:
-    """Return the place of each answer among the different ones, in their order."""
+    """Return each answer as a number: its place among the different answers."""
     different = list(dict.fromkeys(answers))
     return [different.index(answer) for answer in answers]
 
@@ -375,8 +376,8 @@ def _means(results: Results, values: Mapping[tuple[str, str], float]) -> list[Ce
 
 
 def table2(results: Results) -> list[Cell]:
-    """Loss of the holistic classification by category, and further scores of our own
-    runs.
+    """Loss of the holistic classification, which predicts the distribution of the
+    coders' answers, by category; and further scores of our own runs.
     """
     groups = dict.fromkeys(results.published_rows, "all")
     for category, printed in results.paper.categories.items():
@@ -449,7 +450,7 @@ def _score(
     """Return a score of a system.
 
     Scores of single questions are not compared.  Losses have no measure and no
-    baseline: a published loss is not marked as reached by one.
+    baseline, so that no published loss is marked as reached by a baseline.
     """
     if system is None:
         return Cell(row, column, None, reason=NOT_IN_PANEL)
