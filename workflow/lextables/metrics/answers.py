@@ -221,8 +221,8 @@ def cramers_v(first: Sequence[int], second: Sequence[int]) -> float:
     chi_squared = float((squares / expected).sum())
     freedom = (rows - 1) * (columns - 1)
     phi = max(0.0, chi_squared / cases - freedom / (cases - 1))
-    # The largest phi: the smaller number of values, corrected for its bias, less one.
-    # The first bias is that of the rows, the second that of the columns.
+    # The largest phi: the smaller of the numbers of rows and columns, corrected for its
+    # bias, less one.
     biases = [(size - 1) ** 2 / (cases - 1) for size in table.shape]
     largest = min(rows - biases[0] - 1, columns - biases[1] - 1)
     if largest <= 0:

@@ -104,7 +104,7 @@ def scores(
         raise BadInput(
             what, where="the predictions", do="write one for each test question"
         )
-    # The counts of each contract: those of its questions, summed.
+    # The counts of each contract are the sums over its questions.
     questions = sorted(contracts)
     names, unit = np.unique(
         [contracts[question] for question in questions], return_inverse=True

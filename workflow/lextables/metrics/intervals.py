@@ -222,8 +222,8 @@ class Jackknife:
 
     ``units`` is the number of sampled units.  ``names`` (k,) are the units, or names of
     the groups that were left out instead; equal names mean the same units in two runs.
-    ``within`` are the smallest and the largest possible value.  ``log_odds`` is that of
-    `jackknife_interval`.
+    ``within`` are the smallest and the largest possible value.  ``log_odds`` is passed
+    to `jackknife_interval`.
     """
 
     metric: str

@@ -96,7 +96,8 @@ def counted(question: MarkedQuestion, chosen: np.ndarray, documents: int) -> np.
 
 
 def threshold(right: np.ndarray, probabilities: np.ndarray) -> float:
-    """Return the threshold with the highest F1, of equals the highest threshold.
+    """Return the threshold with the highest F1; if several have it, the highest of
+    them.
 
     Paragraphs of probability 0 are never marked.  `NOTHING` where all right paragraphs
     have probability 0.

@@ -7,9 +7,9 @@ from lextables.pipeline.finite import as_share
 
 
 def checked_share(value: Any, where: str) -> float:
-    """Return a probability from 0 to 1; its rounding as in `as_share`.
+    """Return a probability from 0 to 1; one outside only by rounding becomes 0 or 1.
 
-    Raises `BadInput`, with the place ``where``, for anything else.
+    Raises `BadInput`, with the place ``where``, for any other value.
     """
     share = None if value is None else as_share(value)
     if share is None:

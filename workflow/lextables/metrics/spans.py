@@ -194,7 +194,7 @@ def nbest_columns(
 
 
 def check_questions(nbest: Nbest, gold: Gold) -> None:
-    """Raise `BadInput` unless the questions with predictions are those of ``gold``."""
+    """Raise `BadInput` unless exactly the questions of ``gold`` have predictions."""
     asked = set(gold.question_ids)
     predicted = set(nbest.question_ids)
     predict = "predict every question, if only with the empty prediction"
@@ -269,10 +269,10 @@ def last_by_text(nbest: Nbest) -> np.ndarray:
     """Return the indices of the predictions that the released evaluator uses, int64,
     questions in order.
 
-    It keys predictions by text, so of several with one text it keeps the confidence of
-    the last, even if lower.  Only the text "" is the empty prediction; the word
-    "empty", which the released prediction step writes where a question has nothing
-    else, counts as a prediction.
+    It keys predictions by text, so of several with the same text it keeps the
+    confidence of the last, even if that is lower.  Only the text "" is the empty
+    prediction; the word "empty", which the released prediction step writes where a
+    question has nothing else, counts as a prediction.
     """
     indices: list[int] = []
     for predictions in _by_question(nbest):
@@ -376,7 +376,7 @@ def _matches(
     question = np.repeat(questions, nbest.sizes)[indices]
     confidence = nbest.confidence[indices]
     texts = [nbest.texts[index] for index in indices.tolist()]
-    # Between which of these predictions those of each question are.
+    # The predictions of question i are at the places starts[i] to ends[i].
     starts = np.searchsorted(question, questions).tolist()
     ends = np.searchsorted(question, questions, side="right").tolist()
     best: list[float] = []
@@ -571,8 +571,8 @@ def aupr(curve: Curve) -> np.ndarray:
 
 
 def precision_at_recall(curve: Curve, recall: float) -> np.ndarray:
-    """Return the released precision at ``recall``, float64 [...]: that of the first
-    point reaching it.
+    """Return the released precision at ``recall``, float64 [...]: the precision of the
+    first point that reaches the recall.
 
     The release iterates over points and thresholds together.  The added point makes one
     point more, so the last is never reached: a recall attained only at the last

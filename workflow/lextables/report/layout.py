@@ -1,4 +1,6 @@
-"""The frame of every page: its head, breadcrumbs, and relative links."""
+"""The frame that all pages of the report share: head, breadcrumbs and relative links,
+and how a page becomes html.
+"""
 
 import posixpath
 import re

@@ -65,10 +65,11 @@ def read_texts(
 def pairs(splits: Sequence[Split], units: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each compared pair of splits, also for those that share nothing.
 
-    ``units`` and ``words`` are those of the split, ``short`` its excluded units, which
-    are shorter than an n-gram.  ``touched``, ``half`` and ``near_duplicates`` count
-    units that share an n-gram, half of their words, and `NEAR` of their n-grams with
-    one unit of the other split.  ``share`` is the share of words.
+    ``units`` and ``words`` are numbers of the split.  ``short`` is the number of its
+    excluded units, which are shorter than an n-gram of `RUN` words.  ``touched``,
+    ``half`` and ``near_duplicates`` count units that share an n-gram, half of their
+    words, and `NEAR` of their n-grams with one unit of the other split.  ``share`` is
+    the share of the split's words that are shared.
     """
     sizes = pd.DataFrame(
         {
@@ -138,8 +139,8 @@ def page(
 ) -> tuple[str, str]:
     """Return the figure as svg, and the page with it as html.
 
-    ``scores`` are those without overlap, and ``labels`` compare labels and relevance
-    (`relevance.frame`).
+    ``scores`` are the scores without overlap, and ``labels`` compare labels and
+    relevance (`relevance.frame`).
     """
     shares = lines(table)
     svg = figures.draw("heat_map", shares, TITLE)

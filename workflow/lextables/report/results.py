@@ -1,5 +1,5 @@
-"""Reads what the report shows: the tables and figures of the papers, and the records of
-the runs.
+"""Read what the report shows from the results folder: tables and figures of the papers,
+and records of the runs.
 """
 
 import hashlib
@@ -35,7 +35,7 @@ class Exhibit:
 
     ``files`` are paths below the results, by suffix; ``pairs`` are the compared pairs
     of rows; and ``sources`` are the provenance of its data set.  ``first_kinds`` has
-    the kind of each published value that repeats none.
+    the kind of each published value that repeats no other.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Exhibit:
 
 @dataclass(frozen=True)
 class Part:
-    """A paper's part of the report; ``census`` is that of its own data set.
+    """A paper's part of the report; ``census`` is the census of its own data set.
 
     ``earlier_day`` is the day of the earlier run that it is from, empty if it is from
     this run.  ``tasks`` maps its data sets to the kind of their task, empty without a

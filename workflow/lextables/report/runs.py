@@ -20,8 +20,8 @@ from lextables.report.results import Exhibit, Part, Record, RunRecord, owner
 from lextables.tables.render import duration
 
 TEMPLATE = "run.html.j2"
-# Linked from the page.  The record and the log are for this machine: they may name its
-# folders and servers.
+# Files that the page links to.  The record and the log are not linked, because they may
+# name folders and servers of this machine.
 FILES = ("scores.parquet", "units.parquet", "predictions.parquet")
 MAX_SETTING_LENGTH = 600  # characters, such as those of a prompt
 MAX_SCORES = 60

@@ -74,7 +74,7 @@ class Units:
 
     @property
     def counts(self) -> str:
-        """The number of remaining units, of all."""
+        """The numbers of remaining units and of all units, as text."""
         return f"{len(self.tested) - len(self.left_out):,} of {len(self.tested):,}"
 
 

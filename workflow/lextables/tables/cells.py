@@ -188,7 +188,7 @@ def build(
 
 
 def _is_comparable(cell: Cell, comparable: bool) -> bool:
-    """Whether a cell is from the paper's data; ``comparable`` is that of the table."""
+    """Whether a cell is from the paper's data; ``comparable``: whether the table is."""
     return comparable if cell.comparable is None else cell.comparable
 
 
@@ -240,7 +240,7 @@ def _in_words(cell: Cell) -> str:
 def _additional_cells(
     published: Iterable[PublishedCell], computed: Mapping[Place, Cell]
 ) -> tuple[dict[Place, list[Cell]], list[Cell]]:
-    """The additional cells that follow each published cell, and those of additional
+    """The additional cells that follow each published cell, and the cells of additional
     rows.
 
     An additional cell of a published row, such as a strict score, follows the published
@@ -370,8 +370,8 @@ def _compared_line(
     numbers: Sequence[float],
     why_off: Callable[[str, str], str],
 ) -> Line:
-    """The line of a published cell with its verdict; ``numbers`` are the paper's of the
-    same measure.
+    """The line of a published cell with its verdict; ``numbers`` are the paper's values
+    of the same measure.
     """
     outcome, difference, evidence = verdict(published, cell, numbers)
     why = ""

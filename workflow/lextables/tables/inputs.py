@@ -1,4 +1,6 @@
-"""The inputs of a paper's tables: data, rows, scores, and the records of runs."""
+"""What the tables of a paper are computed from: data, planned rows, scores of runs, and
+records of runs, with the notes in these records.
+"""
 
 import itertools
 import math
@@ -257,7 +259,7 @@ def deviates(run: Record) -> bool:
 
 
 def explained(cells: Iterable[Cell], inputs: Inputs) -> Iterator[Cell]:
-    """Yield the cells `with_notes`; those of a row whose model has read test texts
+    """Yield the cells `with_notes`; cells of a row whose model has read test texts
     (`seen` in the row) also say so.
     """
     notes: dict[str, str] = {}

@@ -458,7 +458,7 @@ def page(title: str, body: Markup, style: str = "") -> str:
 def laid_out(
     grid: Grid, numbers: Mapping[str, int], comparable: bool = True
 ) -> ShownGrid:
-    """Return a grid for the macros of `MACROS`; ``numbers`` are those of `reasons`.
+    """Return a grid for the macros of `MACROS`; ``numbers`` is the result of `reasons`.
 
     A user's row is compared with the published values if the data are ``comparable``.
     """

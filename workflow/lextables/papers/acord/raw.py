@@ -204,7 +204,7 @@ def _ratings(archive: zipfile.ZipFile, titles: _Titles) -> Iterator[Row]:
 
 
 def _at(row: Sequence[Any], column: int) -> Any:
-    """Return a cell of a row; None behind its last cell, where the row ends."""
+    """Return a cell of a row; None after the last cell of the row."""
     return row[column] if column < len(row) else None
 
 

@@ -540,8 +540,8 @@ def table_e2(results: Results) -> list[Cell]:
     """Retrieval for the two queries in three formats; additional rows follow the
     paper's.
 
-    The paper writes ``BM25 + Cross-Encoder``; an additional row has a slash, which
-    model names cannot contain.
+    Names of published rows are like ``BM25 + Cross-Encoder``; an additional row has a
+    slash between retriever and reranker.
     """
     tested = {query["query_id"] for query in results.test_queries}
     queries = results.paper.format_queries.items()

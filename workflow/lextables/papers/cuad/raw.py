@@ -100,7 +100,7 @@ def _category(question_id: str, contract_id: str) -> str:
 
 
 def _training_examples(data_zip: Path) -> Iterator[Row]:
-    """Yield the training examples, whose ids are those of questions with a number."""
+    """Yield the training examples; an example's id is a question's id and a number."""
     for document in _documents(data_zip, TRAIN):
         for example in document.questions:
             question_id = re.sub(r"_\d+$", "", example.question_id)
@@ -174,7 +174,7 @@ def _clause_table(
 def _letters(title: str) -> str:
     """Return a title's letters and digits in lower case, without accents.
 
-    File names in the clause table differ from titles in the rest.
+    File names in the clause table differ from titles in other characters.
     """
     plain = unicodedata.normalize("NFKD", title).casefold()
     return "".join(letter for letter in plain if letter.isalnum())

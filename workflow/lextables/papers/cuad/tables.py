@@ -461,8 +461,8 @@ def figure6(results: Results) -> list[Cell]:
             folders = runs_of(system, share)
             measure = f"{AUPR} of {share}%"
             score = Score(measure, name, AUPR, "all", "contracts", 100)
-            # The authors' weights are those of all contracts; smaller shares are
-            # trained here.
+            # The authors' weights were trained on all contracts; models on smaller
+            # shares are trained here.
             trained = system["trained"] or share != WHOLE
             cell = score_cell(
                 results,

@@ -1,4 +1,4 @@
-"""Keys of LawngNLI's file in the registry in addition to those of every paper."""
+"""LawngNLI's keys in the registry of papers."""
 
 from collections.abc import Mapping
 from typing import ClassVar

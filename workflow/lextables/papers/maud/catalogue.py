@@ -213,9 +213,9 @@ def _author_numbers(
 ) -> dict[str, str]:
     """Return {head: the authors' number}.
 
-    The number of a head is that of its question, followed by that of its answer.
-    Within each category the questions' numbers and the catalogue have the same order
-    (that of the annotation columns), so they are matched by rank.
+    The number of a head is the number of its question, followed by the number of its
+    answer.  Within each category the authors' numbers and the catalogue have the same
+    order, the order of the annotation columns.  So they are matched by rank.
     """
     numbers_by_category: dict[str, set[int]] = defaultdict(set)
     for record in records:

@@ -116,8 +116,9 @@ def _classification(published: Published, catalogue: Catalogue) -> Rows:
 def published_settings(settings: AuthorSettings) -> Iterator[Row]:
     """Yield the authors' best settings, as rows of `published_settings`.
 
-    They are those of each head, and for each model those of the best multi-task
-    training that also used the abridged data.
+    For single-task training they are the settings of each model and head.  For
+    multi-task training they are the settings of each model's best training that also
+    used the abridged data.
     """
     for row in settings.hyperparameters:
         yield {
@@ -205,7 +206,7 @@ def _records(path: Path) -> Iterator[tuple[str, int, str, dict[str, str]]]:
 
 
 def _head(record: Mapping[str, str], catalogue: Catalogue, where: str) -> Head:
-    """Return the head of a row, whose label must be that of its answer."""
+    """Return the head of a row; raise `BadInput` if its label is not its answer's."""
     head = catalogue.head(record["question"], record["subquestion"])
     if head is None:
         raise BadInput(
@@ -235,8 +236,8 @@ def _head(record: Mapping[str, str], catalogue: Catalogue, where: str) -> Head:
 def contract_rows(path: Path, examples: Iterable[Row]) -> Iterator[Row]:
     """Yield the rows of `contracts`, one text in memory at a time.
 
-    These are the contracts of the zip and those of the examples; the latter may have no
-    text in the zip.
+    These are the contracts of the zip, and the contracts of the examples, which may
+    have no text in the zip.
     """
     used = Counter(example["contract"] for example in examples)
     del used[None]
@@ -259,8 +260,8 @@ def _contract_members(archive: zipfile.ZipFile) -> dict[str, str]:
 
 
 def _extraction(published: Published, catalogue: Catalogue) -> Rows:
-    """Return the extraction task of a SQuAD file for each split, or of LegalBench-RAG's
-    spans.
+    """Return the extraction task: from a SQuAD file for each split, or from
+    LegalBench-RAG's spans.
     """
     files = published.files["extraction"]
     settings = published.given

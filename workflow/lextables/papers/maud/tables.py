@@ -232,8 +232,8 @@ def _by_category(results: Results, metric: str) -> list[Cell]:
 def _score_cells(
     results: Results, metric: str, groups: Mapping[str, str], missing: str
 ) -> list[Cell]:
-    """Return one row per group, {row: group}; the published columns first, then those
-    of other models.
+    """Return one row per group, {row: group}; the published columns come first, then
+    the columns of other models.
 
     ``missing`` is the reason of a cell whose score a run lacks.
     """
@@ -407,8 +407,8 @@ def figure3(results: Results) -> list[Cell]:
 def _difference_to_all(
     results: Results, system: System, row: str, column: str
 ) -> Cell | None:
-    """Return a system's AUPR on all examples less that on the share in the column's
-    name, if both have it.
+    """Return a system's AUPR with all training examples minus its AUPR with the share
+    in the column's name; None without both values.
     """
     share, _, _ = column.partition("% ")
     folders = _folders(system)

@@ -1,5 +1,5 @@
 """LawngNLI, Appendix A.1.1, for one shard of opinions: the parentheticals of citations
-that can be resolved to a case.
+that can be resolved to a case, which are the candidates for examples.
 
 Citations are looked up in the index of the whole corpus (`case_index`), so the shards
 can be processed in separate jobs.
@@ -98,7 +98,7 @@ CITES = Table(
     key=("citing_case_id", "cited_case_id"),
 )
 
-# So many problems have a sentence each in the log; the rest are only counted.
+# At most so many problems have a sentence in the log; the rest are only counted.
 LOGGED_PROBLEMS = 20
 
 # The first steps of the funnel: all citations, then the parentheticals that are left.

@@ -64,7 +64,7 @@ _NUMBER = r"(?:¶{1,2} ?|pp?\. ?|nn?\. ?|at )?\*?[A-Z]?-?\d[\w-]*(?:\.\d+)*"
 _TITLE_AND_PAGE = re.compile(
     rf"[A-Z][\w.'&-]*,? (?:[Nn]os?\. ?|ch\. |art\. )?{_NUMBER}(?:,? (?:and |& )?{_NUMBER}){{0,4}},? ?$"
 )
-# What belongs to a full citation behind its pincite: parallel citations and the date.
+# What belongs to a full citation after its pincite: parallel citations and the date.
 _DATED = re.compile(
     r"(?:, ?\d+ [A-Z][\w.' ]{0,24}?[ .]\d+(?:, ?\d[\d-]*){0,5}){0,5}"
     rf",? ?[(\[](?:[^()\[\]]{{0,80}}[ .,])?{_YEAR}[)\]]"

@@ -1,5 +1,5 @@
-"""LawngNLI, Appendix A.1.1: the parentheses behind a citation, and which of them
-explains it.
+"""LawngNLI, Appendix A.1.1: the parentheses after a citation, and which of them
+explains the citation.
 
 A citation may be followed by several parentheses: "(per curiam) (holding that …)
 (emphasis added)".  Those that directly follow each other are a chain.
@@ -13,9 +13,9 @@ LONGEST = 2000
 lost in print.
 """
 
-# What a bracket in the text may be, by the opening one of its kind: a part of a smiley,
-# as ":)"; an opening bracket; a closing one, perhaps behind the number of an item of a
-# list, as "1)".
+# {opening bracket: pattern of all brackets of its kind}.  A bracket may be a part of a
+# smiley, as ":)"; an opening bracket; or a closing bracket, perhaps after the number of
+# an item of a list, as "1)".
 _BRACKETS = {
     opening: re.compile(
         r"(?P<smiley>(?<![^\s\"'(\[])[:;=]['o^-]?[()\[\]](?!\w))"
@@ -24,7 +24,7 @@ _BRACKETS = {
     )
     for opening, closing in ("()", "[]")
 }
-# The text of an item, behind its number.
+# The beginning of an item's text, after its number.
 _ITEM_FOLLOWS = re.compile(r"\s+[\w\"'(\[$]")
 _ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii")
 _NEXT = re.compile(r",? ?(?=[(\[])")

@@ -2,9 +2,9 @@
 and pages that they are about.
 
 eyecite finds and resolves the citations.  Which parenthesis belongs to which citation
-is read here, because eyecite looks at 300 characters only: a longer parenthetical is
-lost or cut at the last inner parenthesis, and a citation without a parenthetical may be
-given that of a later one.
+is decided here, because eyecite looks at 300 characters only: a longer parenthetical is
+lost or cut at the last inner parenthesis, and a citation without a parenthetical may
+get the parenthetical of a later citation.
 """
 
 import re
@@ -50,8 +50,9 @@ _DATED = rf"(?:[^()\[\]]{{0,80}}?(?:[ .A-Za-z]|CA\d\d?))?{_YEAR}"
 # How a parenthesis begins that explains a citation without a date: "(holding that",
 # '("[a]ccepting that'.
 _PARTICIPLE = r"\((?:[a-z]+ly )?[\"'`]*\[?[a-z]\]?[a-z]+ing\b"
-# {style of citation: what stands behind it}.  "New York" has the date in square
-# brackets behind it; "California" before it, and parallel citations in square brackets.
+# {style of citation: pattern of the text after it}.  In the style of New York the date
+# follows in square brackets; in the style of California it comes before the citation,
+# and parallel citations are in square brackets.
 _BEHIND = {
     "full": rf"{_TEXT}(?: ?\(No\. [\w,.-]+\))? ?\({_DATED}\)\]?,? ?(?P<open>\()",
     "full, New York": rf"{_TEXT} ?\[{_DATED}\] ?(?P<open>[(\[])",
@@ -90,7 +91,7 @@ class Parenthetical:
     citation: str
     """The citation as matched, without the name of the case and the pincite."""
     kind: str
-    """Of the citation: full, short, id or supra."""
+    """The kind of the citation: full, short, id or supra."""
     pincite: str | None
     pages: tuple[str, ...]
     """The pages that the pincite names; empty if it cannot be resolved."""
@@ -173,7 +174,7 @@ class _Claim:
     """A citation that a chain of parentheses may be about."""
 
     number: int
-    """Among the opinion's citations."""
+    """The citation's place among the citations of the opinion."""
     pincite: str | None
     pincite_end: int
 
@@ -344,9 +345,9 @@ def _has_history(plain: str, item: LocatedCitation, start: int, end: int) -> boo
     """Whether a history flag is before the citation, between it and its chain, or after
     the chain.
 
-    A.1.2, second filter.  The released code looks for eleven flags between two commas
-    right before or after the citation; here they count between citation and
-    parenthetical too, and written out.
+    This is the second filter of A.1.2.  The released code looks for eleven flags
+    between two commas right before or after the citation.  Here flags also count
+    between citation and parenthetical, and if they are written out ("affirmed").
     """
     if _HISTORY_WITHIN.search(plain, item.end, start):
         return True

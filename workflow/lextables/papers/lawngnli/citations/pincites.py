@@ -36,7 +36,7 @@ _PART = re.compile(
     "|".join(f"(?P<{name}>{pattern})" for name, pattern in PARTS.items())
 )
 _BEFORE_PART = re.compile(rf"{_JOIN}?(?:at )?")
-_MORE_NOTES = re.compile(r"\d{1,2}(?:-\d{1,2})?")  # numbers behind a note
+_MORE_NOTES = re.compile(r"\d{1,2}(?:-\d{1,2})?")  # numbers after a note
 _DASHES = str.maketrans("‐‑‒–—−", "------")
 
 
@@ -90,7 +90,7 @@ def pages_of(pincite: str | None) -> Pages:
             if not named:  # a paragraph or section alone
                 return Pages()
         elif in_notes and _MORE_NOTES.fullmatch(part["page"]):
-            continue  # "153-154, and nn. 5, 6": a short number behind a note is a note
+            continue  # "153-154, and nn. 5, 6": a short number after a note is a note
         else:
             pages = _range(part["first"], part["last"])
             if pages is None:

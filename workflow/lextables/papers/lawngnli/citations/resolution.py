@@ -154,8 +154,8 @@ def _date_alone(match: re.Match[str]) -> str:
 class LocatedCitation:
     """A citation that eyecite found, and the span of its paragraph in the opinion.
 
-    eyecite counts from the start of the paragraph; all offsets here count from that of
-    the opinion.
+    eyecite counts from the start of the paragraph; all offsets here count from the
+    start of the opinion.
     """
 
     citation: CitationBase
@@ -169,8 +169,8 @@ class LocatedCitation:
 
     @property
     def end(self) -> int:
-        """The offset after it: in short forms after the pincite, in full citations
-        before it.
+        """The offset after the citation; short forms include the pincite, full
+        citations do not.
         """
         return self.paragraph_start + self.citation.span()[1]
 
@@ -369,9 +369,9 @@ def _full_resources(
 ) -> dict[int, Resource]:
     """The resource of each full citation, by its id().
 
-    Parallel citations are a chain and have one resource: that of the first that is to a
-    case of the corpus, else of the first.  ``resource_of`` returns the key, a text, of
-    a citation to no case of the corpus.
+    Parallel citations are a chain and have one resource: the resource of the first
+    citation to a case of the corpus, or of the first citation if there is none.
+    ``resource_of`` returns the key, a text, of a citation to no case of the corpus.
     """
     resources: dict[int, Resource] = {}
     chain: list[LocatedCitation] = []

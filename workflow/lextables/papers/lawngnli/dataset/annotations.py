@@ -23,7 +23,7 @@ from lextables.pipeline.errors import BadInput
 
 READINGS = ROOT / "resources/readings/lawngnli.csv"
 SIZE = 100  # examples of a sheet
-# Columns: those of the example, then those that the reader fills in.
+# Columns of the sheet: first of the example, then what the reader fills in.
 SHEET = (
     *("data_set", "pair", "example_id", "is_twin", "short_premise", "hypothesis"),
     *("reader", "reading", "confidence", "note"),

@@ -254,7 +254,7 @@ def write_examples(
 
 
 def _with_splits(paired: Sequence[Path], splits: Mapping[str, str]) -> Iterator[Row]:
-    """The examples that have a split, sorted by their ids, with it."""
+    """The examples that have a split, sorted by their ids, with their split."""
     rows = heapq.merge(*map(dataset.read, paired), key=itemgetter("example_id"))
     for row in rows:
         if row["example_id"] in splits:

@@ -68,9 +68,10 @@ def _rows(examples: str | Path, model: CrossEncoder) -> Iterator[Row]:
 def load(folder: str, device: torch.device, max_length: int) -> CrossEncoder:
     """Load a classifier of pairs in single precision.
 
-    ``max_length`` is that of a pair in tokens; the longer text of a longer pair is cut.
-    Raises `BadInput` for a model whose configuration names code, that lacks weights or
-    a tokenizer, that reads fewer tokens, or that has other labels than the three.
+    ``max_length`` is the maximum length of a pair in tokens; of a longer pair the
+    longer text is cut.  Raises `BadInput` for a model whose configuration names code,
+    that lacks weights or a tokenizer, that reads fewer tokens, or that has other labels
+    than the three.
     """
     check_named_code(folder)
     fault, advice = loading.fault_of(folder, "classifier", max_length)

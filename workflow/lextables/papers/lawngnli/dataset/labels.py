@@ -113,7 +113,7 @@ def labelled(row: Row, label: str) -> Row:
 def closed_group(label: str, negated: bool) -> str:
     """Return the group of an example; its twin is in the same one (Appendix A.1.8).
 
-    ``negated`` is that of the final hypothesis, after any conversion to Contradict.
+    ``negated`` is about the final hypothesis, after any conversion to Contradict.
     """
     if label == NEUTRAL:
         return NEUTRALS

@@ -131,7 +131,7 @@ EXAMPLES = replace(
     labels=("split", "label", "analysis"),
 )
 HEADS = schema.HEADS
-# In the order of the opinions that they are of.
+# The texts are in the order of the opinions.
 TEXTS = replace(schema.TEXTS, ordered=False)
 RERANKING = (EXAMPLES, HEADS, TEXTS)
 
@@ -181,9 +181,9 @@ class PoolCounts:
 class Jurisdiction:
     """The queries of one jurisdiction and the opinions nearest to each so far.
 
-    An opinion is known by its position among those of the jurisdiction; ``ids`` has the
-    id of each.  ``nearest`` (positions) and ``products`` have one row per query, best
-    first.
+    An opinion is known by its position among the opinions of the jurisdiction; ``ids``
+    has the id of each.  ``nearest`` (positions) and ``products`` have one row per
+    query, best first.
     """
 
     def __init__(self, queries: Sequence[Row], encode: Encode) -> None:
@@ -300,8 +300,8 @@ def searched(
 ) -> dict[str, Jurisdiction]:
     """{jurisdiction: its queries with the ``most`` opinions nearest to each}.
 
-    Queries are rows with ``jurisdiction``, ``cited_case_id`` and ``text``; a
-    jurisdiction's keep their order.
+    Queries are rows with ``jurisdiction``, ``cited_case_id`` and ``text``; the queries
+    of a jurisdiction keep their order.
     """
     queries_of: dict[str, list[Row]] = defaultdict(list)
     for row in queries:
@@ -315,7 +315,7 @@ def searched(
 
 
 def case_of(opinion_id: str) -> int:
-    """The case that an opinion is of."""
+    """The id of the case to which an opinion belongs."""
     return int(opinion_id.rpartition("-")[0])
 
 
@@ -447,7 +447,7 @@ def _texts(
     opinions: Sequence[str | Path],
     written: list[Row],
 ) -> Iterator[Row]:
-    """The rows of `TEXTS`, each text once; those of `EXAMPLES` are added to
+    """The rows of `TEXTS`, each text once; the rows of `EXAMPLES` are added to
     ``written``.
     """
     text_ids: set[str] = set()

@@ -32,7 +32,7 @@ CHOICE = "Entail or Contradict"
 TWINS = "Entail above Contradict, within twins"
 PARTS = (*LABELS, CHOICE, TWINS)
 GUESSING = "Neutral detected by overlap of bigrams, Entail or Contradict guessed"
-TWIN = ":twin"  # at the end of the id of a twin, after that of its example
+TWIN = ":twin"  # the id of a twin is its example's id and this
 Probabilities = Sequence[Sequence[float]] | np.ndarray  # (examples, labels)
 Correct = Mapping[str, Sequence[tuple[str, float]]]  # {part: (premise, share correct)}
 
@@ -189,7 +189,7 @@ def guessing(
     examples.
     """
     training_view, _, test_view = condition.partition(" > ")
-    # The overlap is that of whole premises, whatever a model reads of them.
+    # The overlap is computed with whole premises, even if a model reads only a part.
     training_view = training_view.removesuffix("_512")
     test_view = test_view.removesuffix("_512")
     if not {training_view, test_view} <= {"short", "short_bm25", "long", "long_bm25"}:

@@ -69,8 +69,8 @@ class Column:
     name: str
     condition: str
     group: str
-    """A truth column of `pairs.PAIRS`: only examples with it are counted.  Empty: all
-    examples.
+    """A column of truth values of `pairs.PAIRS`: only examples for which it is true are
+    counted.  Empty: all examples.
     """
 
     def scored(self, head: str) -> str:
@@ -95,7 +95,7 @@ class Tested:
     """The test examples of a table's data set, rows of `pairs.PAIRS`, and the models'
     answers.
 
-    ``folder`` is that of a run.
+    ``folder`` is the folder of a run.
     """
 
     def __init__(self, inputs: Inputs) -> None:
@@ -160,11 +160,11 @@ class Tested:
 
 
 def accuracy(inputs: Inputs) -> Iterator[Cell]:
-    """Yield the cells of a table of accuracies: those of each system, p-values if the
-    registry names a condition to compare with (``versus``), and N.
+    """Yield the cells of a table of accuracies: the accuracies of each system, p-values
+    if the registry names a condition to compare with (``versus``), and N.
 
-    Additional rows have columns for examples of all lengths too.  P-values of published
-    systems are shown by their maximum alone.
+    Additional rows also have columns for examples of all lengths.  Of the p-values of
+    published systems only the maximum is shown.
     """
     tested = Tested(inputs)
     printed = {cell.row for cell in inputs.published}
@@ -502,7 +502,7 @@ def _biases(
         ]
         gold = [values[higher, "gold"][k] - values[lower, "gold"][k] for k in seeds]
         biases.append([automatic[k] - gold[k] for k in seeds])
-        # The gap in Table 5: that of the accuracies over the whole analysis subset.
+        # The gap in Table 5 is between accuracies over the whole analysis subset.
         means = []
         for condition in conditions:
             group = Column("", condition, ANALYSIS).scored(NLI)
@@ -523,7 +523,7 @@ def _biases(
 
 
 def _bias_cell(row: str, seeds: Sequence[float], folders: Sequence[str]) -> Cell:
-    """The cell of the mean bias; ``seeds`` has that of each seed."""
+    """The cell of the mean bias; ``seeds`` has the bias of each seed."""
     value = statistics.fmean(seeds)
     return Cell(row, BIAS, value, decimals=3, runs=tuple(folders), seeds=tuple(seeds))
 

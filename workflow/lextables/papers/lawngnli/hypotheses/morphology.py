@@ -222,11 +222,11 @@ def is_noun(form: str) -> bool:
 
 @cache
 def singular(form: str) -> str:
-    """Return the singular of the noun ``form``, or the form itself if it is none; case
-    is not kept.
+    """Return the singular of the noun ``form`` in lower case, even if ``form`` is a
+    singular already.
 
-    The lexicon leaves out plurals that are verbs too, as "judges"; from those the
-    ending is taken.
+    The lexicon leaves out plurals that are verbs too, such as "judges"; these only lose
+    their ending.
     """
     from lemminflect import getLemma
 

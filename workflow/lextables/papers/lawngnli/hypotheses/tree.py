@@ -202,7 +202,7 @@ def clauses(tree: Tree) -> tuple[Clause, ...]:
 
 
 def _clauses(tree: Tree, node: Node) -> Iterator[Clause]:
-    """Yield the clause of ``node``, or else those of the S nodes joined in it."""
+    """Yield the clause of ``node``, or else the clauses of the S nodes joined in it."""
     # Weak parsers leave out phrases, which are added first.
     node = _grouped(node)
     node = _joined(tree, node)

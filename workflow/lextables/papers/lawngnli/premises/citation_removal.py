@@ -361,8 +361,8 @@ def _names_alone(
     """Yield the sentences of which nothing but names is left once ``citations`` are
     taken out.
 
-    They were strings of citations some of which eyecite does not know: "See Koch v.
-    Poe, 1 Cal. 2d 3; Act of June 24, 1948, c. 5."
+    Such a sentence is a string of citations, of which eyecite does not know all: "See
+    Koch v. Poe, 1 Cal. 2d 3; Act of June 24, 1948, c. 5."
     """
     positions: list[int] = []  # of the characters of ``shorter`` in the paragraph
     gaps = set()  # offsets in ``shorter`` where a citation was
@@ -470,7 +470,7 @@ def _cites(paragraph: str, tokenizer: Tokenizer) -> list[_Cite]:
 def _core(cite: CitationBase) -> tuple[int, int]:
     """Return the span of a citation without name, pincites and parentheticals."""
     start, end = cite.span()
-    if isinstance(cite, SupraCitation):  # brings the mark after it along
+    if isinstance(cite, SupraCitation):  # its span has the mark after it
         end = start + len(cite.matched_text().rstrip(" ,."))
     return start, end
 

@@ -3,7 +3,7 @@ examples.
 
 A candidate becomes an example if it has a short premise (the cited pages of a majority
 opinion) and passes the accuracy filters.  The cited opinion may be in another shard, so
-this reads the index of the whole corpus (`case_index`) and the opinions of all shards.
+the index of the whole corpus (`case_index`) and the opinions of all shards are read.
 """
 
 import bisect

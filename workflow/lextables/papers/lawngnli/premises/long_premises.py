@@ -2,7 +2,7 @@
 citations.
 
 `cited_cases` says which opinions of the corpus are premises, `by_shard` where they are,
-and `write_long_premises` writes those of a shard.
+and `write_long_premises` writes the premises of a shard.
 """
 
 from collections.abc import Callable, Iterable, Iterator

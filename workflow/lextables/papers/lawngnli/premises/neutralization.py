@@ -163,7 +163,7 @@ def neutral_premises(
     (Appendix A.1.7).  The search is within a jurisdiction.
 
     A premise is searched for rows of every label, because the paper drops examples of
-    any label without a candidate.  They have ``example_id``, ``citing_case_id``,
+    any label without a candidate.  Rows have ``example_id``, ``citing_case_id``,
     ``cited_case_id``, ``cited_jurisdiction``, ``hypothesis`` and ``short_premise``, in
     any order.  ``encode`` turns n texts into an array of shape (n, d) whose inner
     product is the similarity; it is called with at most 4,096 texts at once, in an
