@@ -1,7 +1,7 @@
 """Atomic writes of files and folders: complete or not at all.
 
-Temporary names begin with a dot and end with `MARK`, so that nobody's own file has such
-a name.
+A temporary file or folder is called `.<name>.<process id>.lextables.part`, or `.old` at
+the end for a replaced folder, so that no file of a user has such a name.
 """
 
 import os
@@ -14,8 +14,8 @@ MARK = "lextables"  # in temporary names, before .part or .old
 
 
 def digest_file(path: Path) -> Path:
-    """Return the hidden file beside ``path`` with its digest
-    (`files.replacing_result`).
+    """Return the path of the hidden file beside ``path`` that has the digest of
+    ``path``; `files.replacing_result` writes it.
     """
     return path.with_name(f".{path.name}.sha256")
 
@@ -32,7 +32,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = _temporary(path, "part")
     try:
-        # A new file of this process, and no file or link that somebody put there.
+        # Start with a new file, not with a file or link that already has this name.
         temporary.unlink(missing_ok=True)
         temporary.touch(exist_ok=False)
         yield temporary
@@ -64,7 +64,7 @@ def replacing_folder(folder: str | Path) -> Iterator[Path]:
     """Yield an empty folder next to ``folder``; on success flush its files and replace
     ``folder`` by it.
 
-    On any error it is removed and ``folder`` is unchanged.
+    On any error the temporary folder is removed and ``folder`` is unchanged.
     """
     folder = Path(folder)
     temporary = _temporary(folder, "part")

@@ -1,4 +1,4 @@
-"""The user's folder for caches of this machine, outside any checkout."""
+"""The user's cache folder on this machine, by default ``~/.cache/lextables``."""
 
 import os
 from contextlib import suppress
@@ -20,8 +20,9 @@ def user_cache() -> Path:
 
 
 def make_cache(folder: Path) -> Path:
-    """Make a folder of the user's cache if needed and return it; `BadInput` if it
-    cannot be written.
+    """Return a folder in the user's cache, which is created if needed.
+
+    Raises `BadInput` if its path is relative, or if it cannot be written.
     """
     is_writable = False
     if folder.is_absolute():

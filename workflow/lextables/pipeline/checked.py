@@ -1,4 +1,4 @@
-"""Checks plain values with pydantic.
+"""Checks values from YAML or JSON with pydantic.
 
 An error names the key, its value and the allowed values.
 """
@@ -46,7 +46,8 @@ def checked(
 
     Raises `BadInput` for the first error, with ``where`` and ``do``.  The allowed
     values in its message are the description of the key in the JSON schema of ``kind``,
-    or are derived from this schema.  ``quotes`` is added if there should be a text.
+    or are derived from this schema.  ``quotes`` is advice for a value that should be a
+    text.
     """
     adapter = kind if isinstance(kind, TypeAdapter) else TypeAdapter(kind)
     try:
@@ -107,10 +108,10 @@ class _JsonSchema:
         return f"{value} is not allowed (allowed: {allowed})"
 
     def _at(self, location: Sequence[int | str]) -> tuple[list[int | str], Schema]:
-        """Return the keys of a location and its schema.
+        """Return the keys of the place of an error, and the schema of this place.
 
-        In a union pydantic also lists which type it tried; such a part is no key and is
-        left out.
+        ``location`` is the place as pydantic names it.  In a union it also lists which
+        type it tried; such a part is no key and is left out.
         """
         keys = []
         schema = self.schema
@@ -206,8 +207,8 @@ def _is_described(schema: Schema) -> bool:
 
 
 def _inner(schema: Schema, part: int | str) -> Schema | None:
-    """Return the schema of the item or the value at ``part``; None if ``schema`` has
-    none.
+    """Return the schema of the list item or the value at ``part``, an index or a key;
+    None if ``schema`` allows none there.
     """
     if isinstance(part, int) and "items" in schema:
         return schema["items"]

@@ -31,7 +31,7 @@ from lextables.pipeline.redaction import redacted, without_url_secrets
 # only what changes a result, and no paths (`published`).
 LOCAL = "local"  # changes no result, or describes this machine or a person: never shown
 PLACE = "place"  # changes a result, but may be a path on this machine: the path is not shown
-A_PLACE = "<path>"  # shown instead of it
+A_PLACE = "<path>"  # shown instead of the path
 
 
 # A rehearsal runs every published row that can run, with short trainings on the sample.
@@ -41,7 +41,7 @@ REHEARSALS = {
     "available": "rehearsal-available",
     "paper": "rehearsal-paper",
 }
-TINY = "tiny"  # below these: a mirror with the models of a rehearsal (`models.tiny`)
+TINY = "tiny"  # the mirror with a rehearsal's models (`models.tiny`), in that folder
 LONGEST_NAME = 255  # bytes, in all common file systems
 
 
@@ -78,9 +78,9 @@ def _usable(path: str) -> str:
 def _only_item(value: Any) -> Any:
     """Return the only item of a list.
 
-    Snakemake reads a value on the command line as YAML without its quotes, but keeps
-    quotes in brackets: they are the only way to pass a path with ``#``, a colon and a
-    blank, or a line break.
+    Snakemake removes the quotes around a value on the command line and reads the rest
+    as YAML, but keeps quotes within brackets.  So a path with ``#``, with a colon and a
+    blank, or with a line break can only be passed in brackets.
     """
     if isinstance(value, list) and len(value) == 1:
         return value[0]
@@ -100,7 +100,7 @@ def _address(url: str) -> str:
         return url
     try:
         host = TypeAdapter(HttpUrl).validate_python(url).host or ""
-        host.encode("idna")  # the lengths of a host's name and its parts
+        host.encode("idna")  # fails if the host's name or a part of it is too long
     except ValueError:
         raise ValueError(
             f"{url!r:.80} is no address of a server; correct its host or its port"
@@ -153,7 +153,7 @@ def listed(value: Any, single: Any) -> Any:
     """Return a value of the type ``single`` as the only item of a tuple; others as they
     are.
 
-    So a key with several values may also have one without brackets.
+    So a single value of a key with several values needs no brackets.
     """
     if isinstance(value, single):
         return (value,)
@@ -473,7 +473,8 @@ class Config(BaseModel):
         return [(root / folder).resolve() for folder in self.mirror]
 
 
-# Keys with a list of mappings, and the classes of these, whose fields have marks too.
+# Keys whose value is a list of mappings, and the class of such a mapping, whose fields
+# also have the marks `LOCAL` and `PLACE`.
 ENTRIES: dict[str, type[BaseModel]] = {
     "extra_models": ExtraModel,
     "extra_predictions": ExtraPredictions,

@@ -26,7 +26,7 @@ class Contents:
     """Digests of files and folders, cached in the folder ``kept`` if it is writable.
 
     The cache has a JSON file for each path that is asked for: {name of a file: [[size,
-    time of its content, time of its last change], digest]}.
+    modification time, time of the last change of content or metadata], digest]}.
     """
 
     def __init__(self, kept: str | Path) -> None:
@@ -86,8 +86,8 @@ def folder_content(path: str | Path) -> str:
     """Return ``sha256:…`` over the names and digests of all files below a rule's output
     folder that are not hidden.
 
-    It is that of `Contents.folder`, which also caches it.  Snakemake and file managers
-    add hidden files after the job.
+    The result is equal to that of `Contents.folder`, but nothing is cached.  Hidden
+    files do not count, because Snakemake and file managers add them after the job.
     """
     digests = {}
     for file in _files_below(Path(path)):
@@ -105,7 +105,7 @@ def check_downloads(paths: Iterable[str | Path]) -> None:
     """Raise `BadInput` for a download among ``paths``, the inputs of a job, that has
     changed since it was fetched.
 
-    A download is as in `files.doubt`, by which the next run fetches it again.
+    A download is a file with a record of its provenance (see `files.doubt`).
     """
     for path in paths:
         fetched = read_record(f"{path}.json", _Fetched)

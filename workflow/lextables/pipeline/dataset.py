@@ -49,7 +49,8 @@ Batch = TypeVar("Batch", pa.Table, pa.RecordBatch)
 class Column:
     """One column: its name, Arrow type, and a description (with its unit).
 
-    Decimal numbers are finite; if some may be ``undefined``, they are NaN.
+    Decimal numbers must be finite.  With ``undefined`` NaN is also allowed, and stands
+    for a value that is not defined.
     """
 
     name: str
@@ -106,7 +107,7 @@ class Table:
 
 
 class Source(BaseModel):
-    """The provenance of a published file, which has more keys."""
+    """Keys that the provenance of a published file must have; it may have more."""
 
     source: str
     file: str
@@ -121,7 +122,7 @@ class Sources(BaseModel):
 
 
 class Census(Sources):
-    """A census; ``data`` is {table: its counts}, which have more keys than the rows."""
+    """Keys that a census must have; ``data`` is {table: its counts and hashes}."""
 
     data: dict[str, JsonObject]
 
@@ -137,7 +138,7 @@ class Published:
     given: JsonObject
     """The values of those keys of the paper's file that the data set names."""
     variants: Mapping[str, str] = field(default_factory=dict)
-    """The variant of each name of ``files``; of several files that of the first."""
+    """{name in ``files``: the variant of its first file}."""
 
     def file(self, name: str) -> Path:
         """The one file of this name."""
@@ -152,7 +153,7 @@ class Rows:
     of: Mapping[str, Iterable[Row]]
     """{table: its rows}."""
     notes: JsonObject
-    """Counts and other notes about them, for the census."""
+    """Counts and other notes about the rows, for the census."""
 
 
 Reader = Callable[[str, Published], Rows]  # of a paper package
@@ -271,8 +272,9 @@ def opened(path: str | Path, **options: Any) -> pq.ParquetFile:
 def parquet_file(
     path: str | Path, columns: Sequence[str] | None = None, **options: Any
 ) -> Iterator[pq.ParquetFile]:
-    """Open a file as `opened` does, which has the ``columns``; the block only reads
-    it.
+    """Open a parquet file as `opened` does; `BadInput` if it lacks one of ``columns``.
+
+    The block must only read the file: any error in it is reported as damage.
     """
     with opened(path, **options) as file, damage_named(path):
         missing = set(columns or ()) - set(file.schema_arrow.names)
@@ -334,7 +336,7 @@ def census(table: Table, path: str | Path) -> JsonObject:
     """
     with parquet_file(path) as file:
         total = file.metadata.num_rows
-    # In a table of one or two rows a row has its last name only.
+    # In a table of one or two rows, a row with several of these names has the last one.
     marks = {0: "first", total // 2: "middle", total - 1: "last"}
     histograms: dict[str, Counter[str]] = {label: Counter() for label in table.labels}
     hashes: dict[str, str] = {}
@@ -408,11 +410,12 @@ def write_data_set(
 
     ``sources`` are the provenances of the published files, in their order, and
     ``registered`` is {variant of the first file: the registered census}.  Raises
-    `BadInput` for files that cannot be read, or another census.
+    `BadInput` for files that cannot be read, or if the census is not the registered
+    one.
     """
     rows = reader(name, published)
     counts = write_all(tables, rows.of, folder)
-    # The data are those of the first file; the others have variants of their own.
+    # The variant of the first file counts; other files may have other variants.
     variant = sources[0]["variant"]
     check_census(counts, registered.get(variant, {}), f"{name}, {variant}")
     record = {"data": counts, "notes": rows.notes, "sources": list(sources)}

@@ -1,5 +1,6 @@
-"""Base of all registries: YAML files with known, unrepeated keys, and immutable
-entries.
+"""Reads the registries' YAML files; the base class of their entries.
+
+Unknown keys and repeated keys are errors, and entries are immutable.
 """
 
 import re
@@ -66,7 +67,7 @@ def entries(path: str | Path, kind: type[EntryType]) -> dict[str, EntryType]:
 
 
 def content(path: str | Path) -> Any:
-    """Return the content of a YAML file; `BadInput` names the row of an invalid or
+    """Return the content of a YAML file; `BadInput` names the line of an invalid or
     repeated key.
     """
     try:
@@ -134,8 +135,8 @@ class _UniqueKeys(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignor
         return super().construct_mapping(node, deep)
 
     def construct_number(self, node: yaml.ScalarNode) -> int | float:
-        """Return a number; raise `MarkedYAMLError` for one that YAML reads in another
-        base.
+        """Return a number; raise `MarkedYAMLError` if it is not written as a plain
+        decimal number.
 
         YAML 1.1 reads 0123 as 83, 1:30 as 90 and 1_000 as 1000, also where a text is
         meant.

@@ -1,4 +1,4 @@
-"""The errors that a user reads."""
+"""Errors that are shown to the user as one sentence."""
 
 import errno
 import os
@@ -11,8 +11,8 @@ from pathlib import Path
 
 from lextables.pipeline.redaction import redacted
 
-# About the maximum of characters of each part of a sentence, which may quote a whole
-# file.
+# Maximum length of each part of a sentence in characters, about.  Without it a part
+# could quote a whole file.
 LONGEST = 400
 SIMILAR = 3  # names that a suggestion has at most
 _LINE_ENDS = re.compile(r"[\t-\r\x85]+")  # and tabs
@@ -21,7 +21,9 @@ FULL = (errno.ENOSPC, errno.EDQUOT)  # a disk or a quota
 
 
 def _short(text: str) -> str:
-    """Return a part of a sentence in one line, without secrets, of about `LONGEST`."""
+    """Return a part of a sentence in one line, without secrets, shortened to about
+    `LONGEST`.
+    """
     text = _OBEYED.sub("?", _LINE_ENDS.sub(" ", redacted(text)))
     if len(text) > LONGEST:
         return f"{text[: LONGEST // 2]} … {text[-LONGEST // 2 :]}"
@@ -118,6 +120,6 @@ def loading_weights() -> Iterator[None]:
 
 
 class BadSetting(BadInput):
-    """A setting that affects all jobs: it stops the run; other bad input may affect
-    only one row.
+    """A wrong setting that affects all jobs and therefore stops the run; other bad
+    input may affect only one row.
     """

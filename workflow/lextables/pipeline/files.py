@@ -1,8 +1,8 @@
-"""JSON from anywhere, and the files of the results: a fault is one sentence with the
-file and its place.
+"""Reads JSON from anywhere, and reads and writes the files of the results.
 
-A result that later jobs read is written with a digest, which is compared when it is
-read.
+A fault raises `BadInput`, whose sentence names the file and the place of the fault.  A
+result that later jobs read is written with a digest.  Reading the result compares it
+with its digest.
 """
 
 import hashlib
@@ -76,10 +76,10 @@ def json_prefix(
 ) -> tuple[Any, int]:
     """Return the JSON value that begins at ``start``, and the position behind it.
 
-    Raises JSONDecodeError for text that is no JSON, which may only be cut short, and
-    `BadInput` for any other fault: a key that an object has twice, nesting or digits
-    beyond Python's limits, and half of a character.  ``where`` and ``do`` are those of
-    the `BadInput`.
+    Raises JSONDecodeError for text that is no JSON: with more text it may become valid.
+    Raises `BadInput` for any other fault: a key that an object has twice, nesting or
+    digits beyond Python's limits, and half of a character (a single surrogate).
+    ``where`` and ``do`` are those of the `BadInput`.
     """
     try:
         content, end = _DECODER.raw_decode(text, start)
@@ -147,15 +147,16 @@ def typed(kind: Any, value: Any, where: str = "", do: str = RESTORE) -> Any:
 
 # Files of the results
 
-SNAKEMAKE_MARK = ".snakemake_timestamp"  # file that it adds to folders of results
+SNAKEMAKE_MARK = ".snakemake_timestamp"  # that Snakemake adds to output folders
 DOUBTED = ".doubted"  # follows the name of a download that a job could not read
 
 
 def doubt(paths: Iterable[str | Path]) -> None:
     """Mark the downloads among ``paths``, the inputs of a job that could not read them.
 
-    A download is a file with a record of its provenance, ``<file>.json``.  The next run
-    fetches those again that may be damaged (`sources.fetch`).
+    A download is a file with a record of its provenance, ``<file>.json``.  Of the
+    marked files, the next run fetches those again that may be damaged
+    (`sources.fetch`).
     """
     for path in paths:
         if Path(f"{path}.json").is_file():
@@ -206,8 +207,9 @@ def _digest(path: Path, kind: str) -> str:
 
 
 def _go_to_footer(file: BinaryIO) -> None:
-    """Go to the footer of a parquet file, which ends with its length in bytes and four
-    letters.
+    """Move to the start of a parquet file's footer.
+
+    The file ends with the footer, the length of the footer in bytes, and four letters.
     """
     end = file.seek(0, os.SEEK_END)
     file.seek(max(end - 8, 0))
@@ -216,10 +218,10 @@ def _go_to_footer(file: BinaryIO) -> None:
 
 
 def _rebuild(path: Path) -> str:
-    """Return how a user gets a damaged result made again: by deleting it.
+    """Return the advice how to make a damaged result again: to delete it.
 
-    A file in a folder that a rule makes as a whole, which has a mark of Snakemake, is
-    only made again if the whole folder is deleted.
+    If a rule makes a whole folder (it has the file `SNAKEMAKE_MARK`), a file in it is
+    only made again if the folder is deleted.
     """
     for folder in path.parents:
         if (folder / SNAKEMAKE_MARK).is_file():
@@ -229,8 +231,11 @@ def _rebuild(path: Path) -> str:
 
 @contextmanager
 def damage_named(path: str | Path) -> Iterator[None]:
-    """Raise `BadInput` with the name of ``path`` for any fault of its content; the
-    block only reads it.
+    """Turn any error of the block into a `BadInput` which says that ``path`` is
+    damaged.
+
+    The block must only read the file.  Errors of the system, such as a missing file,
+    are raised as they are.
     """
     rebuild = _rebuild(Path(path))
     try:
@@ -249,8 +254,8 @@ def damage_named(path: str | Path) -> Iterator[None]:
 
 
 def read_json(path: str | Path, kind: Any = JsonObject) -> Any:
-    """Return the JSON value of a file of the results, which must be valid as
-    ``kind``.
+    """Return the JSON value of a file of the results; `BadInput` if it is damaged or
+    does not fit the type ``kind``.
     """
     path = Path(path)
     with damage_named(path):

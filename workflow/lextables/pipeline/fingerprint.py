@@ -16,8 +16,8 @@ from importlib.util import resolve_name
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]  # the folder workflow, or site-packages
-# The folder of the scripts in an installed wheel.  It has the same fingerprints as a
-# clone.
+# The folder that has the scripts in an installed wheel.  Names of files are without it,
+# so that a wheel has the same fingerprints as a clone.
 INSTALLED = "lextables/project/workflow/"
 # No result depends on these modules: errors, logs, locks, GPU leases, versions, checks
 # of users' models, functions for notebooks.  They, and what only they import, are left
@@ -54,10 +54,10 @@ def fingerprint(*modules: str) -> str:
 
 
 def digests(*modules: str) -> dict[str, str]:
-    """Return {file: digest} of the files in a `fingerprint`, by their path in ROOT.
+    """Return {file: digest} of the files in a `fingerprint`.
 
-    Begins with ``modules`` and follows their imports.  A data file is named
-    ``<module>: <name in its string>``.
+    They are ``modules`` and what these import, directly or indirectly.  A file is named
+    by its path relative to ROOT, and a data file ``<module>: <name in its string>``.
     """
     waiting: list[Path] = []
     ignored = {ROOT / name for name in INFRASTRUCTURE}
@@ -125,7 +125,9 @@ def _data_files(folder: Path, texts: frozenset[str]) -> list[str]:
 
 @cache
 def _parsed(source: bytes, package: str) -> tuple[str, frozenset[str]]:
-    """Return the digest of a module's code, and its names and strings (`_plain`)."""
+    """Return the digest of a module's code, and its names, strings and imports
+    (`_plain`).
+    """
     texts: set[str] = set()
     code = _plain(ast.parse(source), package, texts)
     return hashlib.sha256(code.encode()).hexdigest(), frozenset(texts)

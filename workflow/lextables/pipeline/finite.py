@@ -13,17 +13,19 @@ import pyarrow.compute as pc
 
 from lextables.pipeline.errors import BadInput
 
-# Eight times the distance of 1 from the next larger number in single precision.
+# Tolerance: eight times the distance from 1 to the next larger number in single
+# precision.
 ROUNDING = 2.0**-20
-# Advice.
+# Advice in messages.
 OTHER_WEIGHTS = (
     "use weights whose numbers are finite, or train with a lower learning rate"
 )
 
 
 class NotFinite(BadInput):
-    """Numbers of a model that are not all finite; after some updates of a training, it
-    diverged.
+    """A model computed numbers that are not all finite.
+
+    If this happens in a training after some updates, the training has diverged.
     """
 
 

@@ -1,4 +1,5 @@
-"""The frame of every rule's script: a log, and errors that a user can read.
+"""Every rule's script works within `job`: it writes a log, and shows errors as one
+sentence.
 
 What a script prints is shown on the screen.  What it or a library writes to standard
 error, such as warnings and progress, goes to the log.
@@ -87,8 +88,8 @@ class Lines(io.TextIOBase):
 
 
 def writer_to(stream: TextIO) -> Callable[[str], None]:
-    """Return a function that writes a line to ``stream``, on a terminal over the run's
-    progress bar.
+    """Return a function that writes a line to ``stream``; on a terminal it overwrites
+    the run's progress bar.
     """
 
     def write(line: str) -> None:
@@ -182,8 +183,8 @@ def _leave(number: int, frame: FrameType | None) -> None:
 
 @contextmanager
 def _heartbeat(log: Path, logger: logging.Logger) -> Iterator[None]:
-    """Write a line whenever the log has had none for `QUIET` seconds and the job is
-    working.
+    """Write a line to the log whenever it has had no new line for `QUIET` seconds
+    although the job is working.
     """
     over = threading.Event()
 
@@ -227,9 +228,9 @@ def _processor_seconds() -> float:
 def _rows_left_out(log: Path) -> Iterator[None]:
     """Let a job that only fills rows of tables succeed although it cannot compute them.
 
-    The reason, which is a `BadInput` or that of an input, is written instead of the
-    outputs.  A `BadSetting`, a full disk, any other error, and all errors of other jobs
-    are raised.
+    The reason is the sentence of a `BadInput`, or is copied from an input that has a
+    reason.  It is written instead of the outputs.  A `BadSetting`, a full disk, any
+    other error, and all errors of other jobs are raised.
     """
     outputs = _files("output")
     fills_rows = not_run.fills_rows(outputs)

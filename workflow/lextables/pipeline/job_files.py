@@ -1,7 +1,7 @@
-"""Files beside the log of a job: how far it is, and at its end what it used.
+"""Two files beside the log of a job: its progress, and the time and memory it used.
 
-The logger plugin (`snakemake_logger_plugin_lextables`) reads the progress, which `job`
-deletes at the end.
+The logger plugin (`snakemake_logger_plugin_lextables`) reads the progress of running
+jobs.  When a job ends, its progress is deleted and its usage is written.
 
 Snakemake's benchmark samples a process from outside: every half second for 15 seconds,
 then every 30 seconds, and not at the end.  Up to half a minute is lost, so a job
@@ -27,8 +27,9 @@ def progress_file(log: str | Path) -> Path:
 
 
 class Progress:
-    """The share of a job's work that is done: ``total`` and the amounts have the same
-    unit.
+    """The share of a job's work that is done.
+
+    ``total`` is all work.  It has the same unit as the amounts in `add`.
     """
 
     def __init__(self, log: str | Path, total: float) -> None:
@@ -78,7 +79,7 @@ class Usage(Strict):
 
 
 def usage_file(log: str | Path) -> Path:
-    """Return the path of the record of the job with this log, beside the log."""
+    """Return the path of the usage of the job with this log, beside the log."""
     return Path(log).with_suffix(USAGE)
 
 
@@ -102,8 +103,8 @@ def record_usage(log: str | Path, begin: float) -> None:
 def _own_peak() -> int:
     """Return the peak memory of this process in KiB.
 
-    What `resource` gives for a process begins with the memory of the one that started
-    it.
+    Not by `resource`, where possible: its peak includes the memory of the process that
+    started this one.
     """
     status = Path("/proc/self/status")
     if status.is_file():

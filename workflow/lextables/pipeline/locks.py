@@ -52,10 +52,11 @@ class Owner(BaseModel):
     """Number of the process, machine and start time, in words."""
 
     def left_locks_elsewhere(self) -> bool:
-        """Whether this run, or its job, may still work on another machine: Snakemake's
-        locks remain.
+        """Whether this run, or a job of it, may still work on another machine, because
+        Snakemake's locks remain.
 
-        Needed on disks whose file locks only the processes of one machine see.
+        This is for disks on which a file lock is only seen by processes of the same
+        machine.
         """
         if self.host in ("", socket.gethostname()):
             return False
@@ -102,7 +103,7 @@ def acquire(
 
 
 def _note_on(others: list[Owner], run: Owner, results: Path) -> str:
-    """Return a message about ``others`` that use the folders, of which there is one.
+    """Return a message about ``others``, one or more runs that use the same folders.
 
     Raises `BadInput` if one is of another checkout.  Runs of the same checkout may go
     on: Snakemake itself refuses one that writes the same files.
@@ -119,7 +120,7 @@ def _note_on(others: list[Owner], run: Owner, results: Path) -> str:
 
 
 def _clean(state: Path, results: Path, clean: Callable[[], None]) -> str:
-    """Remove what killed runs left; return a message, or empty if there was no lock."""
+    """Remove what killed runs left; return a message if there was a lock, else ""."""
     stale = _snakemake_locks(state)
     for lock in stale:
         lock.unlink()
@@ -182,7 +183,11 @@ def _live(folder: Path) -> list[Owner]:
 
 
 def _file_lock(path: Path) -> FileLock:
-    """Return a lock of the kernel; an error, and no other kind, on disks without."""
+    """Return a lock of the kernel.
+
+    On a disk without such locks, acquiring it raises an error: it does not fall back to
+    a lock that a killed process would leave behind.
+    """
     return FileLock(path, fallback_to_soft=False, poll_interval=0.01)
 
 

@@ -30,8 +30,8 @@ _BYTES = 16 * LONGEST
 
 
 def reason(path: str | Path) -> str:
-    """Return the reason in the output ``path``, a file or a folder; empty for any other
-    file.
+    """Return the reason in the output ``path``, a file or a folder; empty if the output
+    is a result.
     """
     path = Path(path)
     if path.is_dir():
@@ -63,8 +63,9 @@ def inherited(inputs: Iterable[str]) -> str:
 
 
 def fills_rows(outputs: Iterable[str]) -> bool:
-    """Whether a job only fills rows of tables, and does not check predictions that a
-    user must correct.
+    """Whether a job only fills rows of tables.
+
+    The check of submitted predictions does more: a user must correct their faults.
     """
     outputs = list(outputs)
     if any(_SUBMITTED in path for path in outputs):

@@ -8,8 +8,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 # Names of environment variables whose values are secrets.  The words of the first line
-# are anywhere in a name (MYSQL_PASSWORD_FILE); the others are at its end, or before a
-# number or an ending such as _ID (GITHUB_TOKEN, SSH_KEY_2).
+# may be anywhere in a name (MYSQL_PASSWORD_FILE).  The others must be at its end, or
+# before a number or an ending such as _ID (GITHUB_TOKEN, SSH_KEY_2).
 _SECRET = re.compile(
     r"PASSWORD|PASSWD|PASSPHRASE|SECRET|CREDENTIAL|API_?KEY|CONNECTION_?STRING|WEBHOOK|COOKIE"
     r"|(?:(?:^|_|ACCESS|ACCOUNT|AUTH|ENCRYPTION|LICEN[CS]E|MASTER|PRIVATE|SIGNING)KEY|TOKEN|PASSCODE|BEARER"
@@ -18,8 +18,8 @@ _SECRET = re.compile(
     re.IGNORECASE,
 )
 SHORTEST = 8  # minimum characters; shorter values may be common words
-# Words up to their last @.  Only in them logins are looked for: each search then ends
-# at an @, so that the time grows with the length of the text.
+# Words up to their last @.  Logins are looked for only in these: each search then ends
+# at an @, so that the time grows only in proportion to the length of the text.
 _WITH_AT = re.compile(r"(?<!\S)\S+@")
 # A user name and password in a URL, such as a proxy's: https://user:secret@host.  A URL
 # that was made a path has a single slash.  A password may have a slash; digits before
@@ -101,7 +101,7 @@ def without_folders(text: str) -> str:
 
 
 class Redacting(logging.Formatter):
-    """Formats log records, including tracebacks, as `redacted`."""
+    """Formats log records, including tracebacks, without secrets (`redacted`)."""
 
     def format(self, record: logging.LogRecord) -> str:
         return redacted(super().format(record))

@@ -7,7 +7,7 @@ import yaml
 from lextables import ROOT
 from lextables.pipeline.errors import BadInput
 
-VERSION = "1.0"  # that no longer has them
+VERSION = "1.0"  # the first version without them
 NAMES = ROOT / "resources/removed.yaml"
 
 

@@ -81,7 +81,7 @@ class RunSettings(BaseModel):
 
 
 class Record(RunSettings):
-    """A run's `run.json`, which has more keys."""
+    """Keys that a run's `run.json` must have; it may have more."""
 
     device: str
     seconds: float
@@ -122,8 +122,8 @@ class Run:
         return f"runs/{self.data_set}/{self.experiment}/{self.model}/{self.condition}/seed{self.seed}"
 
 
-_NOTES = "notes"  # in a record, and in the metadata of a file that has one's notes
-# The records of the blocks of `noting` that are running, for `noted`.
+_NOTES = "notes"  # key of a record, and of the metadata of a file with such notes
+# The records of all `noting` blocks that are open now: `noted` adds to them.
 _open: ContextVar[tuple[JsonObject, ...]] = ContextVar("open", default=())
 
 
@@ -170,8 +170,8 @@ def recorded_all(
 ) -> Iterator[list[JsonObject]]:
     """As `recorded` for several runs of one job, each with its own settings.
 
-    ``settings`` has as many as ``paths``, in their order.  All records have the seconds
-    of the whole block.
+    ``settings`` are those of each run, in the order of ``paths``.  All records have the
+    seconds of the whole block.
     """
     with ExitStack() as stack:
         records = []
@@ -237,7 +237,9 @@ def counts_of(census: str | Path) -> JsonObject:
 
 
 def chosen(choice: Sequence[str | Path]) -> JsonObject:
-    """Return the choice whose record is in ``choice``; empty if there is none."""
+    """Return the chosen settings; empty if ``choice``, the path of their record, is
+    empty.
+    """
     if not choice:
         return {}
     return read_json(choice[0], Choice)["choice"]
@@ -280,12 +282,12 @@ def blas() -> list[str]:
 def identity(
     data: Any, code: str, device: str, start: Iterable[str] = ()
 ) -> JsonObject:
-    """Return the identity of a run's checkpoints in addition to its settings: data,
-    code, libraries, device.
+    """Return what identifies checkpoints or cached vectors, besides settings: data,
+    code, libraries and device.
 
-    For checkpoints ``device`` is its kind (`models.device.kind`): a retry may get
-    another GPU. ``start`` is the content of the weights of other runs that it starts
-    from.
+    Work with another identity is not reused.  For checkpoints ``device`` is the kind of
+    device (`models.device.kind`), because a retry may get another GPU of this kind.
+    ``start`` are the digests of the weights that a training starts from.
     """
     fields = {"data": data, "code": code, "libraries": versions(), "device": device}
     contents = list(start)

@@ -1,9 +1,9 @@
-"""Cells of csv files for spreadsheets, which interpret a text that begins like a
-formula as a formula.
+"""Cells of csv files that are safe in spreadsheets, where a text that begins like a
+formula would be run as one.
 
 Names and texts may come from untrusted files, and a formula can send the content of
 other cells elsewhere.  As OWASP advises ("CSV Injection"), such a text is prefixed with
-an apostrophe, which `text` removes; a number is not.
+an apostrophe, which `text` removes.  Numbers, such as -1, stay as they are.
 
 A spreadsheet may strip characters before the sign of a formula (blanks, invisible
 characters, quotes).  It may also begin a new cell within a text: at a semicolon or tab
@@ -22,10 +22,10 @@ import regex
 _SIGN = r"[=+\-@＝＋－＠]"
 # Characters that a spreadsheet may strip before a sign.
 _STRIPPED = r"\p{C}\p{Z}\"'"
-# The beginning of a text that gets an apostrophe, and of one that has it.
+# The beginning of a text that gets an apostrophe, and of a text that already has it.
 _FORMULA = regex.compile(rf"'*[\t\n]|[{_STRIPPED};]*{_SIGN}")
 _MARKED = regex.compile(f"'(?:{_FORMULA.pattern})")
-# A text that is only a number needs none.
+# A text that is only a number needs no apostrophe.
 _NUMBER = regex.compile(
     r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?%?|[+-](inf|nan)", regex.IGNORECASE
 )

@@ -24,18 +24,18 @@ PREFIX = "set -euo pipefail; trap '' INT; exec "  # of a job's command; the firs
 STOPPED = "Stopped.  Finished work is kept, and the same command continues from there."
 GRACE = 10.0  # seconds between SIGTERM and SIGKILL for a job
 PAUSE = 0.1  # seconds between two looks for jobs
-# Seconds that a handler waits for the announcement, which may need a lock of the main
-# thread.
+# Seconds that a handler waits for the announcement.  It does not wait longer, because
+# the announcement may need a lock that the interrupted main thread holds.
 ANNOUNCE_LIMIT = 1.0
 
 
 class Stopping:
-    """Handles Ctrl-C and SIGTERM from now on.
+    """Handles Ctrl-C and SIGTERM from its creation on.
 
-    An ignored signal stays ignored, such as Ctrl-C in the background of a shell, and so
-    does a repeated one.  ``announce`` is called with the first signal, before jobs are
-    ended.  ``remote`` tells whether jobs run on a cluster, where only Snakemake can end
-    them.
+    A signal that is ignored, such as Ctrl-C in the background of a shell, stays
+    ignored.  A repeated signal is ignored, too.  ``announce`` is called with the first
+    signal, before jobs are ended.  ``remote`` tells whether jobs run on a cluster,
+    where only Snakemake can end them.
     """
 
     def __init__(self, announce: Callable[[int], None], remote: bool) -> None:

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-SPLIT = "full"  # the only split of each table in `load_dataset`
+SPLIT = "full"  # of a table, the only split, for `load_dataset` of the library datasets
 
 
 def config_name(table: str, folder: str) -> str:
-    """Return the name in `load_dataset` of a table of the data set in ``folder``
-    (empty: at the top).
+    """Return the configuration of the library datasets that loads a table of an export.
+
+    ``folder`` is the folder of the table's data set in the export; empty: the top.
     """
     if not folder:
         return table

@@ -47,8 +47,8 @@ def key(name: str) -> str:
     """Return the part of a path for the row ``name``: ``My Model!`` is
     ``own-my-model``.
 
-    Letters of every script are kept.  A name with signs ends in a hash, since other
-    signs make another row; so does a long name, which is cut.
+    Letters of every script are kept.  The key of a name with signs, which a key cannot
+    have, ends in a hash of the name.  So does that of a long name, which is cut.
     """
     letters = ""
     for letter in unicodedata.normalize("NFKC", name).lower():
@@ -90,8 +90,8 @@ def spelled(name: str) -> str:
 
 
 def _is_sign(letter: str) -> bool:
-    """Whether a character that is no letter or digit makes another name; vowel signs of
-    a script do.
+    """Whether a character makes another name although it is no letter or digit, such as
+    the vowel signs of some scripts.
     """
     if letter == NO_SIGN:
         return False
@@ -142,8 +142,8 @@ def rows_of(value: Any) -> list[str]:
     """Return all names of rows in a paper's registry, or in a plan's rows, both as
     plain values.
 
-    Those are the values of ``row``, ``joined``, ``retriever`` and ``reranker``, and the
-    keys of models.
+    These names are the values of ``row``, ``joined``, ``retriever`` and ``reranker``,
+    and the keys of models.
     """
     row_names: list[str] = []
     if isinstance(value, list | tuple):
@@ -161,9 +161,9 @@ def rows_of(value: Any) -> list[str]:
 
 
 def printed(names: Iterable[str]) -> list[str]:
-    """Return names as papers print them, and their parts.
+    """Return names of rows as papers print them, and the parts of these names.
 
-    ACORD's ``BM25 / None`` is a retriever and a reranker.
+    The parts of ACORD's ``BM25 / None`` are a retriever and a reranker.
     """
     parts = []
     for name in names:

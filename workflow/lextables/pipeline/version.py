@@ -20,7 +20,8 @@ from lextables.pipeline.atomic import write_text
 from lextables.pipeline.files import JsonObject
 
 RELEASED = "2026-11-23"  # the day of this version, as CITATION.cff has it
-# The record's own versions; those of runs whose weights it read are indented further.
+# Finds the versions in a record.  A record may also contain those of runs whose weights
+# it read, but they are indented further.
 _LIBRARIES = re.compile(r'^  "libraries": (\{[^}]*\})', re.M)
 NAMED = 3  # runs that the warning names
 
