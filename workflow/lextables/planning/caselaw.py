@@ -17,10 +17,10 @@ SOURCE = "caselaw"  # in the registry, and the folder of the volumes
 
 @dataclass(frozen=True)
 class Volumes:
-    """The volumes of a data set: {shard: its volumes}, and the functions of rules on
-    one shard.
+    """The volumes of case law that a data set is built from, as {shard: its volumes}.
 
-    A volume is `<reporter>/<volume>`, or the name of a file of the bulk export.
+    The methods give params and resources of rules whose jobs work on one shard.  A
+    volume is `<reporter>/<volume>`, or the name of a file of the bulk export.
     """
 
     shards: Mapping[str, Sequence[str]]
@@ -55,8 +55,8 @@ class Volumes:
         return hashlib.sha256(text.encode()).hexdigest()
 
     def pins(self, wildcards: Wildcards) -> Files:
-        """Param: the registered digests of a shard's volumes; the bulk export has
-        none.
+        """Param: the registered digests of a shard's volumes; files of the bulk export
+        have none.
         """
         pins = []
         for volume in self.of_shard(wildcards):

@@ -33,7 +33,7 @@ from lextables.report import rehearsal
 from lextables.sources.fetch import damaged
 
 SHOWN_VOLUMES = 10  # in a message
-PRELOADED_JOBS = 20  # at least, for which the server of jobs saves time
+PRELOADED_JOBS = 20  # the least number for which the server of jobs saves time
 Result = TypeVar("Result")
 
 
@@ -90,13 +90,14 @@ def started_by_snakemake() -> bool:
 
 
 def preload(project: Project, run: SnakemakeRun, root: Path, jobs: int) -> None:
-    """Start the server of jobs, if the configuration asks for it and jobs can use it.
+    """Start the server of jobs (`job_server`), if config key ``preload`` asks for it
+    and jobs can use it.
 
-    ``auto`` asks for it if there are at least `PRELOADED_JOBS`: few jobs take less time
-    than the server, which imports the libraries of all.  ``jobs`` is their number, and
-    ``root`` the project's folder.
+    ``auto`` asks for it if there are at least `PRELOADED_JOBS` jobs: fewer jobs take
+    less time than the start of the server, which imports the libraries of all jobs.
+    ``jobs`` is the number of jobs, and ``root`` the project's folder.
 
-    Raises `BadInput` if it asks for one that jobs cannot use.
+    Raises `BadInput` if the configuration asks for a server that jobs cannot use.
     """
     config = project.config
     if config.preload == "no" or run.is_dry_run:
@@ -163,7 +164,10 @@ def _is_config_file_option(word: str) -> bool:
 
 
 def _is_number(text: str) -> bool:
-    """Whether Python reads a text as a number, as Snakemake lets it do."""
+    """Whether Python reads a text as a number, which it does in digits of any script.
+
+    Snakemake lets Python read the values of options.
+    """
     try:
         float(text)
     except ValueError:
@@ -225,8 +229,8 @@ def clean_up(project: Project, exports: Iterable[str]) -> None:
 
 
 def _retry_what_is_not_run(project: Project, exports: Iterable[str]) -> None:
-    """Delete outputs with a reason why a row is not run, and the files of what shows
-    them.
+    """Delete outputs that have a reason instead of a result, and the tables and exports
+    that show these reasons; this run makes them again.
     """
     dropped = not_run.drop(project.results)
     if not dropped:
@@ -254,7 +258,7 @@ def _remove_damaged_downloads(results: Path) -> None:
 def _remove(path: Path, fault: str) -> None:
     """Delete a damaged file, and write its digest to `<file>.removed`.
 
-    `SourceParams.key` reads that, so that Snakemake fetches the source again.
+    `SourceParams.key` reads this digest, so that Snakemake fetches the file again.
     """
     write_text(f"{path}.removed", sha256_of(path))
     path.unlink()
@@ -345,7 +349,10 @@ def own_rows(results: str) -> dict[Path, set[str]]:
 
 
 def show_removed_rows(results: str, before: Mapping[Path, Collection[str]]) -> None:
-    """Log which users' rows of the tables ``before`` a run have left them."""
+    """Log which of the user's rows the run has removed from tables.
+
+    ``before`` is what `own_rows` returned before the run.
+    """
     after = own_rows(results)
     for path, rows in before.items():
         removed_rows = sorted(set(rows) - after.get(path, set()))

@@ -12,11 +12,11 @@ from lextables.registry.paper import DataSet, Paper
 
 @dataclass(frozen=True)
 class DataJob:
-    """The rule of one data set.
+    """What the rule of one data set needs: its files, tables, code and params.
 
-    ``entry`` is that of the data set in the file of its ``paper``.  ``package`` has its
-    reader and schema.  ``files`` are {name in the entry: its published files}, as
-    `<source>/<file>`; they are in ``folder``.
+    ``entry`` is that of the data set in the registry's file of its ``paper``.
+    ``package`` has its reader and schema.  ``files`` are {name in the entry: its
+    published files}, as `<source>/<file>`; they are in ``folder``.
     """
 
     name: str
@@ -43,7 +43,7 @@ class DataJob:
 
     @property
     def modules(self) -> list[str]:
-        """The modules that the script imports by name."""
+        """The modules that the script imports by computed names."""
         return package_modules(self.package, "raw", "schema")
 
     @property
@@ -58,7 +58,8 @@ class DataJob:
             # How many inputs have each name.
             "files": {name: len(files) for name, files in self.files.items()},
             "facts": facts,
-            # The facts are no inputs: only other content reruns the job.
+            # Facts are no inputs, so that only a change of their content reruns the
+            # job.
             "facts_digest": content_of(paths),
             "given": self.paper.model_dump(mode="json", include={*self.entry.given}),
             "census": census,
@@ -66,7 +67,7 @@ class DataJob:
 
 
 def data_jobs(project: Project, mirrors: list[Path]) -> list[DataJob]:
-    """Return the rules of the planned papers' data sets.
+    """Return what the rules of the planned papers' data sets need, one for each.
 
     An auxiliary data set that is not available has no rule.
     """

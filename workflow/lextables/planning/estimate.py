@@ -1,5 +1,7 @@
-"""Cost of each job of Snakemake's graph, for the target `plan` and for the expected
-time.
+"""Estimates of time, memory and downloads for each job in Snakemake's graph of jobs.
+
+The target `plan` shows them.  The progress bar of a run computes its remaining time
+from `Estimates.expected`.
 """
 
 import csv
@@ -70,7 +72,7 @@ class Estimates:
 
     @cached_property
     def _run_in(self) -> dict[str, Run]:
-        """{folder in the results: its run}."""
+        """{folder of a run: the run}, for all planned runs."""
         results = self.project.results
         return {f"{results}/{run.folder}": run for run in self.project.specs}
 
@@ -87,8 +89,9 @@ class Estimates:
     def kind(self, job: Any) -> Kind:
         """Return rule, data set and model of a job, as in resources/costs/records.csv.
 
-        The rule is without the data set in its name.  A job without a data set has its
-        paper or source there, and one without a model its encoder; else they are empty.
+        The name of the rule is without that of the data set.  Where a job has no data
+        set, its paper or source takes the place; where it has no model, its encoder.
+        Without these, the place is empty.
         """
         wildcards = dict(job.wildcards.items())
         step = job.rule.name
@@ -102,12 +105,13 @@ class Estimates:
         return step, dataset, model
 
     def expected(self, run: SnakemakeRun) -> dict[int, Values]:
-        """Return {number of a job that is to run: what is expected of it}.
+        """Return {number of a job that is to run: its estimate}.
 
-        The `seconds` of a core are the median of the records of the same rule, data set
-        and model, else of the rule, else of all, and a second at least.  A job without
-        records of its data set and model is `guessed`.  `threads` are those of the job,
-        and `before` has the numbers of the jobs that it depends on.
+        `seconds` is the time on one core: the median of the records of the same rule,
+        data set and model, else of the rule, else of all, and at least a second.
+        `guessed` says that there is no record of the same rule, data set and model.
+        `threads` are those of the job, and `before` has the numbers of the jobs that it
+        depends on.
         """
         records = self._recorded_seconds()
         to_run = {job.jobid for job in run.jobs_to_run}
@@ -126,11 +130,11 @@ class Estimates:
         return expected
 
     def _recorded_seconds(self) -> Mapping[tuple[str, ...], list[float]]:
-        """{kind of jobs: the seconds of each record}, of jobs on a processor with the
-        same config key data.
+        """{kind of jobs: the seconds of each record}.
 
-        A record counts for three kinds: (rule, data set, model), (rule,) and () for all
-        jobs.
+        Only records of jobs without a GPU, and with the same config key ``data``,
+        count.  A record counts for three kinds: (rule, data set, model), (rule,) and ()
+        for all jobs.
         """
         seconds: dict[tuple[str, ...], list[float]] = defaultdict(list)
         with self._records.open(encoding="utf-8", newline="") as file:
@@ -148,7 +152,7 @@ class Estimates:
     def transferred(self, job: Any) -> tuple[int, int | None]:
         """Return the bytes of published files that a job copies or downloads.
 
-        The second number is what it downloads, None if unknown.
+        The second number is the bytes that it downloads, None if unknown.
         """
         if job.rule.name == "fetch_source":
             return self._source_bytes(job.wildcards.source, job.wildcards.file)
@@ -171,8 +175,8 @@ class Estimates:
         return size or 0, size
 
     def _volume_bytes(self, volumes: Sequence[str]) -> tuple[int, int]:
-        """The bytes of volumes of case law, and those of the ones that no mirror
-        has.
+        """The bytes of volumes of case law, and the bytes of those volumes that are in
+        no mirror.
         """
         present = set()
         for mirror in self.project.context.mirrors:
@@ -183,8 +187,8 @@ class Estimates:
         return VOLUME_BYTES * len(volumes), VOLUME_BYTES * missing
 
     def downloads_of(self, weights: Iterable[Values]) -> dict[str, int | None]:
-        """Return {location: bytes} of the weights that the hub has and this machine has
-        not; None: unknown.
+        """Return {location: bytes} of the weights that must be downloaded from the hub;
+        None: unknown.
 
         ``weights`` are the settings of weights (`weights_of`).
         """
@@ -220,7 +224,7 @@ class Estimates:
         published_data_sets = set()  # data sets whose files are the paper's
         estimated_jobs = []
         for job, before in run.jobs_with_dependencies():
-            # What a job inherits from the jobs before it.
+            # What depends on the jobs before this one.
             numbers[job] = len(numbers)
             size, download = self.transferred(job)
             sizes[job] = {job: size} if size else {}
@@ -234,7 +238,7 @@ class Estimates:
             for output in map(Path, job.output):
                 if output.name == "census.json" and is_comparable[job]:
                     published_data_sets.add(output.parent.name)
-            # What it makes itself.
+            # What this job makes itself.
             step, dataset, model = self.kind(job)
             runs = self._runs_of(job)
             specs = [self.project.specs[run] for run in runs]
@@ -272,7 +276,7 @@ class Estimates:
         paper's.
         """
         if job.rule.name == "caselaw_volumes":
-            return False  # they have no digest
+            return False  # volumes have no registered digest
         if job.rule.name != "fetch_source":
             return True
         project = self.project
@@ -292,7 +296,7 @@ class Estimates:
             is_its_name = mirrored.match(f"{source}/{candidate.named}")
             if is_its_name and candidate.size in (None, size):
                 return candidate.comparable
-        return False  # fetching it will report that it is no registered file
+        return False  # the job that fetches it will report an unregistered file
 
     @cached_property
     def _published(self) -> Mapping[tuple[str, str], list[PublishedCell]]:
@@ -317,7 +321,8 @@ class Estimates:
     def _runs_of(self, job: Any) -> list[Run]:
         """The runs that a job makes, sorted by folder.
 
-        Only their records tell: scoring writes into the folder of a run too.
+        They are recognised by their `run.json`, because scoring also writes into the
+        folder of a run.
         """
         records = [path for path in job.output if path.endswith("run.json")]
         folders = sorted({str(Path(path).parent) for path in records})
@@ -381,9 +386,9 @@ class PlanScreen(logging.Handler):
 def targets_of_plan(run: SnakemakeRun, default: Sequence[str]) -> Sequence[str]:
     """Return the inputs of the target `plan`, which bring jobs into Snakemake's graph.
 
-    They are ``default`` if the command has no other target.  With another there are
-    none, since that target brings its own jobs.  Raises `BadInput` if the command would
-    run jobs.
+    They are ``default`` if `plan` is the only target.  If the command has other targets
+    there are none, because these bring their own jobs.  Raises `BadInput` if the
+    command would run jobs.
     """
     if not run.is_dry_run:
         raise BadInput(
@@ -397,8 +402,8 @@ def targets_of_plan(run: SnakemakeRun, default: Sequence[str]) -> Sequence[str]:
 def weights_of(job: Any, specs: Iterable[Spec]) -> list[Values]:
     """Return the settings of the weights that a job loads.
 
-    They are those of its runs, and of a job without runs those of its encoder or
-    parser.
+    A job that makes runs loads the weights of these.  Another job may load those of an
+    encoder or a parser, which its params have.
     """
     weights: list[Values] = [spec.settings for spec in specs]
     for name in ("encoder", "parser"):

@@ -15,7 +15,7 @@ from lextables.tasks.spans.settings import CuttingSettings
 
 # The settings of a run that determine an encoder's vectors, apart from the length.
 ENCODER = ("model", "weights", "revision", "found")
-ENCODED_LENGTH = 128  # estimated tokens of a piece, whose length is stated in words
+ENCODED_LENGTH = 128  # estimated tokens of a piece; its exact length is in words
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class FeatureJobs:
     def window_job(self, wildcards: Wildcards) -> PlannedJob:
         """Return the job for windows of a length and a step.
 
-        Its settings are those of a training if there is one, which needs the windows
-        before its weights exist.
+        If a training reads the windows, the settings are taken from it, because it
+        needs the windows before any trained weights exist.
         """
         size = (int(wildcards.length), int(wildcards.step))
         trainings = []
@@ -67,8 +67,8 @@ class FeatureJobs:
         return self._feature(wildcards, "windows", settings, values, weights)
 
     def token_job(self, wildcards: Wildcards) -> PlannedJob:
-        """Return the job for the tokens of a tokenizer, at most a number of each
-        text.
+        """Return the job that tokenises texts; ``wildcards.length`` is the maximum
+        number of tokens of a text.
         """
         length = int(wildcards.length)
         readers = []
@@ -97,8 +97,8 @@ class FeatureJobs:
         first = self._first_reader(list(readers.values()), wildcards).settings
         settings = {name: first[name] for name in ENCODER}
         values = task.encoded(readers, size)
-        # The size in the file's name is a number of tokens, or else that of the words
-        # of a piece; each piece is then encoded up to the encoder's own limit.
+        # The size in the file's name is a number of tokens, or the number of words of a
+        # piece of text.  Pieces are encoded up to the encoder's own maximum length.
         if task.VECTOR_SIZE == "max_length":
             settings["max_length"] = size or None
             length = size or DEFAULT_LENGTH
@@ -139,8 +139,9 @@ class FeatureJobs:
     ) -> PlannedJob:
         """Return the job of the action ``name``, which makes features and no run.
 
-        The action is given ``settings``, and ``values`` besides the fields of the task.
-        ``weights`` are folders of weights that the project trained.
+        The action gets ``settings``, the fields of the task, and ``values``.
+        ``weights`` are folders of weights that the project trained.  ``work`` returns
+        what a model does in the job (`PlannedJob`).
         """
         task = self.jobs.tasks[wildcards.dataset]
         action = task.ACTIONS[name]

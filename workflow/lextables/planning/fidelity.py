@@ -1,8 +1,9 @@
-"""The tables of docs/fidelity.md: settings of a paper or its released code, and the
-registry's.
+"""The tables of docs/fidelity.md: settings of a paper or its released code, next to the
+settings in the registry.
 
-PYTHONPATH=workflow python -m lextables.planning.fidelity     write the tables; a test
-keeps them current
+    PYTHONPATH=workflow python -m lextables.planning.fidelity
+
+writes the tables.  A test fails if they are not current.
 """
 
 from collections.abc import Mapping
@@ -21,10 +22,11 @@ END = "<!-- end of settings -->\n"
 
 
 class Setting(Entry):
-    """A setting: ``theirs``, with its ``source``, and the registry's value at ``key``
-    or the text ``ours``.
+    """A setting of a paper: the paper's value ``theirs`` with its ``source``, and ours.
 
-    ``same`` is stated for a text.  A difference needs a reason, ``why``.
+    Our value is either in the registry at ``key``, and is compared with ``theirs``; or
+    it is the text ``ours``, and ``same`` says whether it agrees.  A difference needs a
+    reason, ``why``.
     """
 
     setting: str

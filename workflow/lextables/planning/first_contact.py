@@ -1,8 +1,8 @@
 """First contact: fetch every source, read it and count its rows, without a model.
 
-Most sources are only reached from a machine with a network, long after their readers
-were written.  This finds out in one go which of them still have the expected bytes: a
-source that fails does not stop the others.
+Most sources can only be reached from a machine with a network, long after their readers
+were written.  First contact finds out in one run which sources still have the expected
+bytes: a source that fails does not stop the others.
 """
 
 import csv
@@ -31,11 +31,12 @@ LOG = logging.getLogger(__name__)
 COLUMNS = ("source", "outcome", "what")
 READ = "read"
 NOT_READ = "not read"
-# Module of a paper's package with READERS, {file: its reader}, of files of no data set.
+# Module of a paper's package with READERS, {file: its reader}, for files that belong to
+# no data set.
 MODULE = "first_contact"
 EDGAR = "edgar"
 CASE_LAW = "caselaw"
-# Of EDGAR a part is read: the first filings of a quarter.
+# Only a part of EDGAR is read: the first filings of a quarter.
 EDGAR_QUARTER = "2020-QTR1"
 EDGAR_FILINGS = 3
 
@@ -96,7 +97,7 @@ class Files:
 
 
 def make_contact(attempts: Mapping[str, Attempt]) -> Iterator[Outcome]:
-    """Yield the outcome of each attempt, {source: attempt}.
+    """Call each of ``attempts``, {source: attempt}, and yield its outcome.
 
     A reader may fail in any way on bytes that it never saw, so each exception is an
     outcome; its traceback is in the log.
@@ -217,7 +218,10 @@ def _file_attempt(name: str, files: Files, reader: FileReader) -> Attempt:
 
 
 def _checked(path: Path) -> str:
-    """Read a whole file; the members of a zip are compared with their checksums."""
+    """Return the size of a file, and how many members a zip has.
+
+    Raises `BadInput` if a member of the zip differs from its checksum.
+    """
     size = f"{path.stat().st_size:,} bytes"
     if path.suffix != ".zip":
         return size

@@ -47,8 +47,9 @@ class JobResources:
 
     @property
     def gpus(self) -> int:
-        """GPUs of a job with a model; profiles/default has one for one job at a
-        time.
+        """GPUs of a job with a model: one, or none.
+
+        With profiles/default one such job runs at a time.
         """
         return int(self.project.context.gpu)
 
@@ -135,15 +136,17 @@ class JobResources:
         return requested
 
     def mem_mb(self, action: Action, work: Work | None) -> int:
-        """Return the memory of a job, in MB: by the ``work`` of its model if it runs
-        one.
+        """Return the memory of a job, in MB: estimated from the ``work`` of its model,
+        or that of its action if no model runs here.
         """
         if work is None:
             return action.mem_mb
         return resources.mem_mb(work, bool(self.gpus))
 
     def minutes(self, action: Action, work: Work | None) -> int:
-        """Return the time of a job: by the ``work`` of its model if it runs one."""
+        """Return the minutes of a job: estimated from the ``work`` of its model, or
+        those of its action if no model runs here.
+        """
         if work is None:
             return action.minutes
         estimated = resources.minutes(self.seconds(work), bool(self.gpus))

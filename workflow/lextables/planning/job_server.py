@@ -5,14 +5,14 @@ are those of new processes: a fork gets the files, the folder, the environment a
 number of threads of its job.
 
 Snakemake has no interface for this.  It runs a script by the program in
-`sys.executable` (`snakemake_interface.run_scripts_by`), so that is replaced by a small
-program that passes the job to the server and exits with the job's exit code.  Other
-modules than the package's get Python itself.
+`sys.executable`.  So `snakemake_interface.run_scripts_by` sets this to a small program,
+which passes the job to the server and exits with the job's exit code.  For anything but
+a script or a module of the package, the program starts Python itself.
 
-Only for jobs on this machine and on a processor: a process with an open GPU must not
+It is only for jobs on this machine that use no GPU: a process that uses a GPU must not
 be forked.
 
-python -m lextables.planning.job_server <socket>
+`JobServer` starts the server by ``python -m lextables.planning.job_server <socket>``.
 """
 
 import atexit
@@ -65,8 +65,8 @@ LIBRARIES = (
 # Parts of the package that jobs import.
 PARTS = ("models", "pipeline", "sources", "tables", "tasks")
 PACKAGE = "lextables"
-FOLDER = f"{PACKAGE}-jobs-"  # begins the name of the folder of the program
-# Snakemake sets it to the threads of a job, with others for single libraries.
+FOLDER = f"{PACKAGE}-jobs-"  # the name of the program's folder begins with it
+# The environment variable that Snakemake sets to the threads of a job.
 THREADS = "OMP_NUM_THREADS"
 FAILED = 70  # exit code of a job whose process ended without one
 PAUSE = 0.02  # seconds between two looks for finished jobs
@@ -93,9 +93,9 @@ def has_job_server() -> bool:
 class JobServer:
     """A server process; ``interpreter`` is the program that passes jobs to it.
 
-    ``modules`` is the folder of the package that the server imports.  A job of another
-    folder's package imports its own.  The server ends with `close` or with this
-    process.
+    ``modules`` is the folder of the package that the server imports.  A job whose
+    package is in another folder imports that one.  The server ends with `close` or with
+    this process.
     """
 
     def __init__(self, modules: Path) -> None:
@@ -137,7 +137,7 @@ def _serve(address: str) -> None:
     # them.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
-    # Where libraries are found: jobs put their own package before these folders.
+    # The folders of libraries.  Each job puts the folder of its package before them.
     own = {"", str(Path.cwd()), *os.environ["PYTHONPATH"].split(":")}
     libraries = [part for part in sys.path if part not in own]
     running: dict[int, socket.socket] = {}  # {process of a job: its connection}
@@ -176,7 +176,7 @@ def _report_finished(running: dict[int, socket.socket]) -> None:
 
 
 def _changed(since: float) -> bool:
-    """Whether a module of the package was changed after a time."""
+    """Whether a module of the package was changed after the time ``since``."""
     folder = Path(str(sys.modules[PACKAGE].__file__)).parent
     modules = folder.rglob("*.py")
     return any(path.stat().st_mtime > since for path in modules)
@@ -188,10 +188,11 @@ def _fork_job(
     running: dict[int, socket.socket],
     since: float,
 ) -> int:
-    """Start what a connection sends in a fork; return its process id.
+    """Fork, and run there the script or module that a connection sends; return the
+    fork's process id.
 
-    The server's package was imported at the time ``since``.  A job uses it only if that
-    is the code that a new process would import.
+    The server imported the package at the time ``since``.  The job uses these imports
+    only if a new process would import the same code.
     """
     files = socket.recv_fds(connection, 1, 3)[1]
     with connection.makefile("rb") as sent:
@@ -207,7 +208,7 @@ def _fork_job(
         package = PathFinder.find_spec(PACKAGE)
         is_module = argv[0] == "-m"
         own = sys.modules[PACKAGE].__file__
-        # `-m` runs a module anew, which may already be imported.
+        # `-m` must run a module from its start, even if the server has imported it.
         if is_module or package is None or package.origin != own or _changed(since):
             forget_package()
         if is_module:
@@ -249,7 +250,9 @@ def _import_all() -> None:
 
 
 def forget_package() -> None:
-    """Let later imports find the package in another folder."""
+    """Forget that the package was imported, so that later imports may find it in
+    another folder.
+    """
     for name in [*sys.modules]:
         if name.split(".")[0] == PACKAGE:
             del sys.modules[name]

@@ -35,7 +35,8 @@ TASKS: Mapping[str, type[TaskJobs]] = {
     "classification": ClassificationJobs,
     "answers": AnswerJobs,
 }
-# Experiments whose jobs take seconds and run where Snakemake runs.
+# Experiments that combine predictions.  Their jobs take seconds, so they run on the
+# machine where Snakemake runs.
 COMBINING = ("fuse", "join")
 # Experiments that predict.  Each has a rule, and a job of it makes one run.
 PREDICTING = (
@@ -64,8 +65,8 @@ class PlannedJob:
 
     Snakemake compares ``params``, and reruns the job when they change.  It does not
     compare ``places``: folders of caches and checkpoints, and limits on spending, which
-    change no result.  ``work`` returns what a model does on this machine, from which
-    time and memory are estimated; None for other jobs.
+    change no result.  ``work`` returns what a model does in the job, from which time
+    and memory are estimated; None if no model runs on this machine.
     """
 
     action: Action
@@ -275,8 +276,8 @@ class Jobs:
         )
 
     def spec(self, run: Run) -> Spec:
-        """Return the spec of a run; `BadInput` if this configuration has no such
-        run.
+        """Return the settings and dependencies of a run; `BadInput` if this
+        configuration has no such run.
         """
         where = f"{self.project.results}/{run.folder}"
         if self.project.paper_of.get(run.data_set) not in self.project.config.papers:
@@ -317,7 +318,7 @@ class Jobs:
         """
         specs = {each_run: self.spec(each_run) for each_run in (run, *others)}
         spec = specs[run]
-        # The action of the run's task, and what it is given.
+        # The action that makes the run, and what it is given.
         task = self.tasks[run.data_set]
         name = task.action(run, spec.settings)
         action = task.ACTIONS[name]
@@ -355,14 +356,14 @@ class Jobs:
         task = self.tasks[run.data_set]
         action = task.ACTIONS[action_name]
         inputs = {"data": task.tables(action)}
-        # The runs whose predictions it reads.
+        # The runs whose predictions the job reads.
         needed: list[Run] = []
         for each_spec in specs.values():
             needed += each_spec.needs
         for role, runs in task.needs(action_name, needed).items():
             inputs[role] = self.files(runs, "predictions.parquet")
         inputs["records"] = self.files(needed, "run.json")
-        # The runs whose weights it loads, and that of the chosen settings.
+        # The runs whose weights the job loads, and the run that chose its settings.
         inputs["weights"] = self.files(spec.sources, "weights")
         inputs["weight_records"] = self.files(spec.sources, "run.json")
         choices = [spec.choice] if spec.choice else []
@@ -418,7 +419,7 @@ class Jobs:
 
     @property
     def released_files(self) -> Files:
-        """The planned files of authors' weights."""
+        """The published files of authors' weights that planned runs unpack."""
         files = []
         for run, spec in self.project.specs.items():
             if run.experiment == "release":
@@ -449,16 +450,16 @@ class Jobs:
     def vectors(self) -> str:
         """The folder of cached vectors.
 
-        No rule's output: it can be deleted at any time.
+        It is no output of a rule, and can be deleted at any time.
         """
         return f"{self.project.results}/work/vectors"
 
     @property
     def asking(self) -> Params:
-        """The param `asking` of jobs with language models.
+        """The cache and the limits of jobs that ask language models.
 
-        ``kept`` is the folder of cached answers, ``limits`` are those on spending and
-        rate.
+        ``kept`` is the folder of cached answers, and ``limits`` are limits on spending
+        and on the rate of requests.
         """
         config = self.project.config
         limits = {

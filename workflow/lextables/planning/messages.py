@@ -1,6 +1,7 @@
 """Messages about the whole run.
 
-This module imports little, because Ctrl-C may come while the others are imported.
+This module imports little: it must be ready when Ctrl-C comes, even while the other
+modules are still being imported.
 """
 
 import signal

@@ -13,7 +13,7 @@ from lextables.registry.paper import Texts
 
 @dataclass(frozen=True)
 class Overlaps:
-    """Inputs and params of the overlaps of texts."""
+    """Inputs and params of the rules in overlaps.smk."""
 
     project: Project
 
@@ -104,7 +104,9 @@ class Overlaps:
 
     @cached_property
     def modules(self) -> list[str]:
-        """The modules of all papers' tables and of the tasks in their files."""
+        """The modules that the rules' scripts import by computed names: those of all
+        papers' tables, and the planners of all tasks.
+        """
         modules = [f"lextables.tasks.{task}.planner" for task in TASKS]
         for paper in self.project.papers:
             # A paper that is being added may have no tables yet.

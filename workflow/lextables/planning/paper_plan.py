@@ -234,8 +234,8 @@ def _exclude(rows: Iterable[Row], reasons: Mapping[str, str]) -> Iterator[Row]:
 def _check_fields(
     data_set: str, rows: Iterable[Row], tables: Mapping[str, TableEntry]
 ) -> None:
-    """Raise `BadInput` for a field by which a table selects rows, and that no row of
-    the data set has.
+    """Raise `BadInput` if a table selects rows by a field that no row of the data set
+    has.
     """
     fields = {*ROW_FIELDS}
     for row in rows:
@@ -255,7 +255,7 @@ def _table_rows(
 ) -> list[dict]:
     """Return the rows of a table as plain values; none for a table made from data only.
 
-    ``rows`` and ``planners`` are by data set.
+    ``rows`` are {data set: its rows}, and ``planners`` {data set: its planner}.
     """
     if table.of is None or table.of not in planners:
         return []

@@ -38,7 +38,7 @@ class Project:
     can be moved together with its results.  ``defaults`` are the values of config.yaml.
     ``papers`` are the entries of all papers of the registry, ``plans`` are {paper in
     the configuration: its plan}, and ``sources`` are the registered sources.
-    ``contents`` computes digests of files, and keeps them between runs.
+    ``contents`` computes digests of files, and caches them for later runs.
     ``weight_paths`` are {location of weights: where they are on this machine}.
     """
 
@@ -82,7 +82,7 @@ class Project:
 
     @cached_property
     def specs(self) -> dict[Run, Spec]:
-        """All planned runs."""
+        """{run: its settings and dependencies}, of all planned runs."""
         specs: dict[Run, Spec] = {}
         for plan in self.plans.values():
             specs.update(plan.specs)
@@ -148,7 +148,7 @@ class Project:
         return str(self.path / f"resources/published/{paper}.csv")
 
     def identified(self, settings: Values) -> Params:
-        """Return settings, with the digest of the weights if a path names these.
+        """Return settings, with the digest of the weights if these are named by a path.
 
         Weights on the hub are identified by their revision, and weights in the results
         by the rule that makes them.
@@ -191,7 +191,8 @@ def load(root: Path, path: Path, defaults: Values, config: Values) -> Project:
     weight_paths = places(checked, models, checked.mirrors(root))
     set_variable(PLACES, weight_paths)
     for location, place_of_weights in weight_paths.items():
-        # Registered models in a mirror; others have a digest or are inspected.
+        # Checks of registered models in a mirror.  Other weights have a registered
+        # digest, or are inspected below.
         if location.startswith(MIRROR) and "folder" in place_of_weights:
             folder = Path(place_of_weights["folder"])
             quantised.check(folder)

@@ -123,8 +123,8 @@ class Exports:
     def weights(self, wildcards: Wildcards) -> Files:
         """Input: the fine-tuned weights behind the rows of an export, sorted.
 
-        Left out are linear models, which only lextables loads, trainings on a share of
-        the examples, and those of zero updates, which keep their first weights.
+        Left out are linear models, which only lextables loads; trainings on a share of
+        the examples; and trainings of zero updates, which do not change the weights.
         """
         data_sets = self.export(wildcards).data_sets
         specs = self.project.specs

@@ -1,8 +1,8 @@
-"""Check that the names in papers' files which refer to something else exist.
+"""Checks that everything exists to which a paper's file refers by name.
 
-The names within a paper's file and beyond it are checked by the same rule
-(`tasks.references.Reference`), before anything is planned.  Names that only a data set
-can confirm, such as its columns, are checked by the jobs that read it.
+A name of something in the same file or elsewhere is a `tasks.references.Reference`.
+All are checked before anything is planned.  Names that only a built data set can
+confirm, such as its columns, are checked by the jobs that read it.
 """
 
 import csv
@@ -88,8 +88,8 @@ def _published_cells(path: Path) -> list[Cell]:
 
 
 def _check_files(file: str, name: str, entry: DataSet, sources: Registry) -> None:
-    """Raise `BadInput` for a published file of a data set that no source has, or a
-    census of a variant that none of the files has.
+    """Raise `BadInput` if a data set names a published file that no source has, or a
+    census of a variant that none of its files has.
     """
     paths: list[tuple[str, str]] = []  # with their keys
     for key, files in entry.files.items():

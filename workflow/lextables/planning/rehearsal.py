@@ -24,11 +24,11 @@ from lextables.registry.paper import Paper
 from lextables.tasks.planner import RehearsalLimits
 
 TARGET = "rehearsal"  # of the command line
-# File below `results` with the port of the server of rehearsals.  It is not named by
-# config.results, since `settings` needs it before the configuration is checked.
+# File below `results` with the port of the server of rehearsals.  `settings` needs its
+# path before the configuration is checked, so the path does not use `Config.results`.
 SERVER_PORT = "rehearsal/.cache/port.txt"
-# Limits with the papers' models, and with tiny ones.  512 tokens are
-# enough for the sparse attention of the tiny BigBird and Longformer.
+# Limits with the papers' models, and with tiny models.  512 tokens are enough for the
+# sparse attention of the tiny BigBird and Longformer.
 LIMITS = RehearsalLimits(updates=20, heads=4)
 TINY_LIMITS = RehearsalLimits(updates=2, heads=4, batch_size=4, tokens=512)
 
@@ -86,10 +86,10 @@ def start_server(config: Config) -> None:
 def make_models(root: Path, config: Config, released: Iterable[str]) -> None:
     """Write the tiny models of a rehearsal, unless they are there.
 
-    ``released`` are the authors' fine-tuned models (`released_models`).  They are made
-    before the plan, which reads the models' digests, and in a process of its own,
-    because a plan does not load torch.  The file `code.txt` beside them has the
-    fingerprint of the code that made them.  Raises `BadInput` if it fails.
+    ``released`` are the authors' fine-tuned models (`released_models`).  The tiny
+    models are made before the plan, which reads their digests, and in a separate
+    process, because this one must not load torch.  The file `code.txt` beside them has
+    the fingerprint of the code that made them.  Raises `BadInput` if this fails.
     """
     folder = Path(config.results, TINY)
     code = fingerprint("lextables.models.tiny")

@@ -1,8 +1,8 @@
-"""The server of a rehearsal, on this machine, for the rows of models behind an API.
+"""A server that answers for models behind an API during a rehearsal, on this machine.
 
-It answers in the form of OpenAI's API, always the same to the same request: vectors of
-hashed words, and the beginning of the question or "No related clause.".  No request
-leaves this machine.
+It answers in the form of OpenAI's API, and always gives the same answer to the same
+request.  A vector has the counts of hashed words; a text is the beginning of the
+question, or "No related clause.".  No request leaves this machine.
 """
 
 import http.server
@@ -24,9 +24,10 @@ ANSWER_CHARACTERS = 80  # of the question, which are the other answer
 
 
 def address(file: Path) -> str:
-    """Return the address of the server of the results whose ``file`` has its port.
+    """Return the address of the server, whose port is in ``file``.
 
-    The address is a setting of runs, so all rehearsals of these results have the same.
+    Without the file, a free port is written to it.  The address is a setting of runs,
+    so all rehearsals with the same results folder must have the same address.
     """
     if not file.is_file():
         with socket.socket() as free:
@@ -78,7 +79,7 @@ class _Answers(http.server.BaseHTTPRequestHandler):
         self.wfile.write(answer)
 
     def log_message(self, *_: Any) -> None:
-        """Write no line for a request."""
+        """Log nothing about a request."""
 
 
 def _vectors(texts: list[str]) -> dict[str, Any]:
@@ -113,7 +114,7 @@ def _written(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def _tokens(text: str) -> int:
-    """Return the tokens of a text, of this server: its words, and the signs between
-    them.
+    """Return the number of tokens of a text: on this server, words and punctuation
+    marks.
     """
     return len(re.findall(r"\w+|[^\w\s]", text))

@@ -19,7 +19,7 @@ DOWNLOADED = "public files that models=paper downloads"
 MORE_THAN_SAMPLE = "data or models that are not part of the sample"
 # Reasons of rows that a run on the sample leaves out on every machine.
 OF_SAMPLE = frozenset((paper_plan.NOT_IN_SAMPLE, SAMPLE_DATA))
-# Fields of a row that another plan of the same row may have with other values.
+# Fields in which a row may differ between two plans, such as its runs.
 OF_PLANS = frozenset(
     (
         "reason",
@@ -38,9 +38,9 @@ OF_PLANS = frozenset(
 
 @dataclass(frozen=True)
 class Offer:
-    """What a row may need in addition to this machine and this configuration.
+    """What could be added to this machine and this configuration to run more rows.
 
-    ``name`` is that in the results page.  An offer may have a ``gpu``, downloads from
+    ``name`` is shown on the results page.  An offer may have a ``gpu``, downloads from
     the model ``hub``, the server of language models at ``host`` ("": none), and
     ``by_hand`` all registered files and gated weights.
     """
@@ -63,8 +63,8 @@ class Report:
     def inputs(self) -> Params:
         """The inputs of the rules, by their names.
 
-        ``census`` are the censuses of the papers, and ``data`` those of their other
-        data sets.
+        ``census`` are the censuses of the data sets that have the papers' names, and
+        ``data`` those of the papers' other data sets.
         """
         results = self.project.results
         plans = self.project.plans
@@ -135,8 +135,10 @@ class Report:
         return run_folders(self._rows("additional"))
 
     def _rows(self, mark: str) -> list[Row]:
-        """The rows with a mark, except lenient ones and those whose models were trained
-        on test texts.
+        """The rows that have the field ``mark``, such as `baseline`.
+
+        Left out are rows whose score rests on a leniency of the released evaluator, and
+        rows whose model was trained on test texts.
         """
         marked = []
         for plan in self.project.plans.values():
@@ -222,10 +224,11 @@ class Report:
         """Param: {paper: {table: {reason of published rows that are not run: what they
         need}}}.
 
-        A row needs the first of `offers` with which it would be planned, and a reason
-        what its last row needs: `NOT_PUBLISHED` if no offer helps, and
-        `MORE_THAN_SAMPLE` if the sample leaves it out.  The reason "" stands for all
-        others, in a table whose values rest on something that was not published.
+        A row needs the first of `offers` with which it would be planned.  Several rows
+        may have the same reason; then the row that needs the most counts.  The need is
+        `NOT_PUBLISHED` if no offer helps, and `MORE_THAN_SAMPLE` if the sample leaves
+        the row out.  In a table whose values rest on something that was not published,
+        the only reason is "", and stands for all.
         """
         offers = self.offers
         contexts = [self._offered(offer) for offer in offers]
@@ -268,11 +271,12 @@ def _planned(rows: Sequence[Row]) -> set[str]:
 
 
 def _first_needs(rows: Sequence[Row], planned: Sequence[set[str]]) -> dict[str, int]:
-    """{reason of published rows that are not run: the number of a plan}.
+    """{reason of published rows that are not run: the number of the offer they need}.
 
-    ``planned`` are the identities of the rows with runs, of each plan from the least to
-    the greatest offer.  The first plan that has a row counts, and the greatest such
-    number of the rows with the reason.  A row in none counts as the number of plans.
+    ``planned`` has, for each offer from the least to the greatest, the identities of
+    the rows that have runs with it.  A row needs the first offer with which it has
+    runs; without one, its number is that of the offers.  Of several rows with the same
+    reason, the greatest number counts.
     """
     needs: dict[str, int] = {}
     for row in rows:

@@ -27,9 +27,10 @@ class ReviewJobs:
 
     @cached_property
     def name(self) -> str:
-        """The name of the review.
+        """The name of the review's files.
 
-        The contract is read, so that an unreadable file fails before any training.
+        The contract is read here already, so that an unreadable file fails before any
+        training.
         """
         contract = self.jobs.project.config.contract
         if not contract:
@@ -85,7 +86,9 @@ class ReviewJobs:
         return f"{self.jobs.project.results}/{self.reviewer.run.folder}"
 
     def record(self, wildcards: Wildcards) -> str:
-        """Param: the digest of the record of a run of another configuration."""
+        """Param: the digest of the reviewer's `run.json`, if the run was made under
+        another configuration; else "".
+        """
         return self.reviewer.record
 
     def weights(self, wildcards: Wildcards) -> str:

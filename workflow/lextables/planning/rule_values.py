@@ -1,4 +1,4 @@
-"""Types of what functions of rules return."""
+"""Types of the arguments and results of functions that rules call."""
 
 from collections.abc import Callable, Iterable, Mapping
 from types import SimpleNamespace

@@ -1,5 +1,4 @@
-"""Interfaces of Snakemake without documentation, all in this module, each with its
-reason.
+"""All undocumented interfaces of Snakemake that the project uses, each with its reason.
 
 A new version of Snakemake may change them: tests/unit/test_snakemake_interface.py runs
 each on a small workflow.
@@ -58,7 +57,7 @@ class SnakemakeRun:
 
     @property
     def targets(self) -> set[str]:
-        """The targets of the command: whether `plan` has others beside it."""
+        """The targets of the command, to see whether `plan` is the only one."""
         return set(self.workflow.dag_settings.targets)
 
     @property
@@ -68,7 +67,7 @@ class SnakemakeRun:
 
     @property
     def jobs_to_run(self) -> list[Any]:
-        """The jobs that are not finished, for the expected time."""
+        """The jobs that are not finished, to estimate the remaining time."""
         return list(self.workflow.dag.needrun_jobs())
 
     def jobs_with_dependencies(self) -> Iterator[tuple[Any, list[Any]]]:

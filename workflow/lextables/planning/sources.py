@@ -40,16 +40,17 @@ class SourceParams:
         return self.registered(wildcards).variants_for(self.project.config.data)
 
     def pins(self, wildcards: Wildcards) -> Files:
-        """Param: the registered digests of a source file; a new digest fetches it
-        again.
+        """Param: the registered digests of a source file.
+
+        If a digest in the registry changes, the file is fetched again.
         """
         candidates = self.registered(wildcards).among(self.variants(wildcards))
         return [candidate.pin for candidate in candidates]
 
     def content(self, wildcards: Wildcards) -> str:
-        """Param: the current content of a source file.
+        """Param: the identity of a source file's current content.
 
-        Other content in a mirror is fetched again.
+        If the content in a mirror changes, the file is fetched again.
         """
         name = f"{wildcards.source}/{wildcards.file}"
         file = Path(self.project.results, "sources", name)
@@ -59,12 +60,12 @@ class SourceParams:
         return self.key(wildcards.source, wildcards.file, fetched)
 
     def key(self, source: str, file: str, fetched: Values | None) -> str:
-        """Return a key of the bytes that a fetch would bring now (`content_key`); other
-        bytes are fetched again.
+        """Return a text that identifies the bytes that a fetch would bring now
+        (`content_key`).
 
-        ``fetched`` is the provenance of the file that was fetched, if any.  After a
-        damaged download was removed, its digest is part of the key, so that the file is
-        fetched again.
+        If it changes, the file is fetched again.  ``fetched`` is the provenance of the
+        file that was fetched, if any.  After a damaged download was removed, its digest
+        is part of the key.
         """
         registered = resolve(self.project.sources, source, file)
         key = content_key(

@@ -1,6 +1,6 @@
 """Submitted predictions (config key ``extra_predictions``): their data set and format.
 
-This is checked before anything runs.  The content of the files is checked by the rule
+These are checked before anything runs.  The content of the files is checked by the rule
 that reads them (`lextables.tasks.submitted`).
 """
 

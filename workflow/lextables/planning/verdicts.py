@@ -13,9 +13,10 @@ def decidable(cells: Sequence[PublishedCell], rows: Sequence[Params]) -> int:
     """Return how many of a table's scores can get a verdict, if its data are the
     paper's.
 
-    ``cells`` are the published cells of the table and ``rows`` its planned rows.  Only
-    scores that repeat none count, as on the results page (`first_kinds`).  A score
-    belongs to the row with the longest name that its cell names; without one, as in a
+    ``cells`` are the published cells of the table and ``rows`` its planned rows.  A
+    score that the paper prints again counts once, as on the results page
+    (`first_kinds`).  A score belongs to the row whose name is in the cell's row or
+    column; of several rows, to the one with the longest name; without any, as in a
     table about a single system, to all rows.  A row needs runs, and `MIN_SEEDS` of them
     if it is trained.
     """
