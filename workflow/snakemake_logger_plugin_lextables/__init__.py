@@ -1,5 +1,5 @@
-"""Snakemake's logger plugin `lextables`: one progress bar, and why a run failed as its
-last lines.
+"""Snakemake's logger plugin `lextables`: it shows a run as one progress bar, and at the
+end why jobs failed.
 
 `make` installs this package beside Snakemake, and profiles/default selects it.  Options
 that ask for details (--verbose, --dry-run, --printshellcmds, --debug-dag,
@@ -57,7 +57,10 @@ class Started:
     log: str = ""
 
     def running(self, now: float) -> Running:
-        """Return how far it is at the time ``now``; its share is None if unknown."""
+        """Return how far the job is at the time ``now``.
+
+        The share of its work that is done is None if it is unknown.
+        """
         seconds = now - self.time
         if self.log:
             # The file is missing before the first progress, and after the job.
@@ -77,8 +80,8 @@ class LogHandler(LogHandlerBase):
         asked = self.common_settings
         details = asked.verbose or asked.printshellcmds
         details = details or asked.debug_dag or asked.show_failed_logs
-        # Of a dry run with these quiet options, such as a plan, Snakemake shows only
-        # its preparations.
+        # In a dry run with these quiet options, such as a plan, Snakemake itself would
+        # only show its preparations.
         plan = asked.quiet == {Quietness.RULES, Quietness.PROGRESS}
         # If no plugin writes to the screen, Snakemake does.
         self.writes_to_stream = not (details or (asked.dryrun and not plan))
@@ -88,7 +91,7 @@ class LogHandler(LogHandlerBase):
         self.finished: dict[int, float] = {}  # job: seconds
         self.expected: Mapping[int, Expected] = {}  # by job
         self.cores: float | None = None  # None: jobs run elsewhere
-        self.pace_before = 1.0  # until jobs of this run show it
+        self.pace_before = 1.0  # the pace until jobs of this run show it
         self.failures: dict[int, str] = {}  # job: sentence
         self.errors: list[str] = []  # of the run itself
         self.stopped = ""  # sentence, if a user stopped the run
@@ -156,7 +159,9 @@ class LogHandler(LogHandlerBase):
         self._show(f"Failed: {message} (log: {', '.join(record.log)})")
 
     def _log(self, record: LogRecord) -> None:
-        """Show warnings, and what the workflow marks; note what is expected of jobs."""
+        """Show warnings and records with the field `show`; keep the field `expected`,
+        the estimates for jobs.
+        """
         if hasattr(record, "expected"):
             expected = record.expected
             self.expected = {job: Expected(**about) for job, about in expected.items()}
@@ -178,7 +183,7 @@ class LogHandler(LogHandlerBase):
         elif exception == "RuleException":
             pass  # the event of the failed job says more
         elif exception == "WorkflowError" and self._causes():
-            pass  # so do the causes of the end of the run
+            pass  # the causes that were noted before say more
         elif self.writes_to_stream:  # else Snakemake shows it
             if text.startswith("Traceback"):
                 last_line = text.strip().splitlines()[-1]
@@ -233,7 +238,7 @@ class LogHandler(LogHandlerBase):
                 running[job] = started.running(now)
         parts = []
         if self.expected:
-            # Elsewhere as many jobs run at once as did so far.
+            # If jobs run elsewhere, as many are assumed to run at once as until now.
             busy = sum(finished.values()) + sum(job.seconds for job in running.values())
             cores = self.cores or max(1.0, busy / max(1.0, elapsed))
             left = seconds_left(

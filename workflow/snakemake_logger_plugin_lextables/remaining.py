@@ -1,27 +1,33 @@
-"""The remaining time of a run: from recorded costs, and the pace of this machine."""
+"""The remaining time of a run: from recorded times, and the pace of this machine.
+
+The pace is the time that jobs take in this run, divided by the recorded time of such
+jobs: 2 if they take twice as long.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-# Core seconds at the recorded pace that count besides the jobs of this run, so that a
-# few short jobs do not change the pace of long ones.
+# The pace is computed as if jobs of so many recorded core seconds had already run, so
+# that a few short jobs do not determine it.
 RECORDED = 20
-# At least this share of the time of a running job without progress is still to come.
+# A running job without progress is expected to take at least this share of its time so
+# far once more.
 LATE = 0.3
-# The pace of a job counts fully when it is measured for so many seconds.
+# A job's own estimate of its remaining time counts fully if its progress was measured
+# for so many seconds.
 MEASURED = 20
-# An estimate of more than so many times the seconds of the run is uncertain: it may be
-# this factor too high or too low.
+# An estimate is uncertain if it is more than `UNCERTAIN` times the seconds of the run
+# so far.  It may then be too high or too low by `FACTOR`.
 UNCERTAIN = 3
 FACTOR = 2
 
 
 @dataclass(frozen=True)
 class Expected:
-    """What is expected of a job: core ``seconds``, with so many ``threads``.
+    """The estimate for a job: its ``seconds`` on one core, and its ``threads``.
 
-    It starts after the jobs ``before``.  ``guessed`` seconds are those of other models
-    or data.
+    The job starts after the jobs ``before``.  If the seconds are ``guessed``, they were
+    recorded with other models or data.
     """
 
     seconds: float
@@ -32,9 +38,10 @@ class Expected:
 
 @dataclass(frozen=True)
 class Running:
-    """A running job: its ``seconds`` so far, and the ``share`` of its work.
+    """A running job: its ``seconds`` so far, and the done ``share`` of its work.
 
-    ``left`` are the seconds left at the pace of its last ``measured`` seconds.
+    ``left`` is the job's own estimate of its remaining seconds.  It rests on the
+    progress in ``measured`` seconds.
     """
 
     seconds: float
@@ -52,11 +59,13 @@ def seconds_left(
 ) -> float:
     """Return the estimated seconds until the end of a run.
 
-    The first arguments are by job, and ``finished`` are seconds.  ``pace_before`` is
-    the pace of the machine until jobs of this run show it.  The result is the time of
-    all work on ``cores``, or of the longest chain of jobs if that is longer.
+    The first three arguments are by job; ``finished`` are the seconds of finished jobs.
+    ``pace_before`` is the pace of the machine until jobs of this run show it.  The
+    result is the time of all work on ``cores``, or of the longest chain of jobs if that
+    is longer.
     """
-    # Other processes slow jobs with several threads more, which wait for each other.
+    # Other processes slow down jobs with several threads more than jobs with one,
+    # because the threads wait for each other.
     alone = {job: about for job, about in expected.items() if about.threads == 1}
     together = {job: about for job, about in expected.items() if about.threads > 1}
     pace_alone = _pace(alone, finished, running, pace_before)
@@ -84,9 +93,10 @@ def busy_pace(load: float, cores: float, processors: int) -> float:
 
 
 def bounds(left: float, elapsed: float) -> tuple[float, float]:
-    """Return between which seconds an estimate is, after ``elapsed`` seconds of a run.
+    """Return the lower and upper bound of the estimate ``left``, in seconds, after
+    ``elapsed`` seconds of a run.
 
-    They are the same as soon as enough of the run is measured.
+    The bounds are equal as soon as enough of the run is measured.
     """
     if left <= UNCERTAIN * elapsed:
         return left, left
@@ -99,7 +109,7 @@ def _pace(
     running: Mapping[int, Running],
     pace_before: float,
 ) -> float:
-    """Return how many core seconds a recorded core second takes in this run.
+    """Return the pace: how many core seconds a recorded core second takes in this run.
 
     Running jobs count as soon as they have progress, or take longer than expected.
     """

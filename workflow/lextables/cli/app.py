@@ -75,7 +75,7 @@ OwnRowsOption = Annotated[
     bool,
     typer.Option("--own-rows", help="Only rows of extra_models and extra_predictions."),
 ]
-# All rows of the papers: a pattern leaves out no row of the user.
+# Leaves out all rows of the papers: a pattern leaves out no row of the user.
 OWN_ROWS = 'exclude_rows=["*"]'
 Targets = Annotated[
     list[str],
@@ -358,11 +358,11 @@ def compare(
 
 
 def _show(shown: "pd.DataFrame", written: "pd.DataFrame", output: Path | None) -> None:
-    """Print a frame, and write another to ``output``, if there is one, as csv; say on
-    the error output how many test items were left out.
+    """Print the frame ``shown``, and write the frame ``written`` to the csv file
+    ``output``, if there is one.
 
-    The frame is printed first, because a file may not be writable: then it raises
-    `BadInput`.
+    How many test items were left out is said on the error output.  Raises `BadInput` if
+    the file cannot be written; the frame is printed before.
     """
     typer.echo(shown.to_string(index=False, float_format="{:.4f}".format))
     left_out = written.attrs.get("left_out", 0)

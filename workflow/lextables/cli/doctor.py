@@ -19,7 +19,7 @@ from lextables.pipeline.content import Contents
 from lextables.pipeline.errors import BadInput
 
 MAX_MISSING_SHOWN = 4  # packages in a line
-# `models.api.KEY`, repeated: importing that module would import openai.
+# A copy of `models.api.KEY`, because importing that module would import openai.
 API_KEY = "OPENAI_API_KEY"
 GIB = 1 << 30
 _NAME = re.compile(r"[A-Za-z0-9._-]+")

@@ -15,9 +15,9 @@ from lextables.planning.project import load
 def record(folder: str, config: Mapping[str, str]) -> str:
     """Return the job that makes a run, as yaml: its inputs, settings and resources.
 
-    ``folder`` is that of the run, below results/ or with it.  ``config`` are the keys
-    after ``--config``, with values as texts.  Raises `BadInput` for a run that is not
-    planned.
+    ``folder`` is the folder of the run, with or without the folder of the results.
+    ``config`` are the keys after ``--config``, with values as texts.  Raises `BadInput`
+    for a run that is not planned.
     """
     values: dict[str, Any] = {}
     for key, text in config.items():

@@ -36,12 +36,12 @@ def papers_of(targets: Iterable[str]) -> list[str]:
 def configuration(
     data: str, targets: Iterable[str], mirrors: Iterable[Path], settings: Iterable[str]
 ) -> dict[str, str]:
-    """Return the keys after ``--config``; ``settings`` are texts ``key=value``, the
-    last ones count.
+    """Return the keys and values after ``--config``.
 
-    With the released data, models that are not on this machine are left out.  Papers
-    are those of the targets, unless ``settings`` say otherwise.  Raises
-    `BadInput` for a setting without ``=``.
+    ``settings`` are texts ``key=value``; they replace the values of the other
+    arguments.  With the released data, models that are not on this machine are left
+    out.  The papers are those of the targets.  Raises `BadInput` for a setting without
+    ``=``.
     """
     values = {"data": data}
     if data == "release":
@@ -98,10 +98,10 @@ def command(
 
 
 def execute(words: Sequence[str]) -> NoReturn:
-    """Print a command, and become the process that runs it.
+    """Print the command of Snakemake, and replace this process by it.
 
-    Its exit code is that of `lextables`, and it gets the signals.  Raises `BadInput` if
-    Snakemake is not installed.
+    So its exit code becomes that of `lextables`, and signals reach it.  Raises
+    `BadInput` if Snakemake is not installed.
     """
     if find_spec("snakemake") is None:
         what = "the pipeline needs Snakemake, which is not installed"

@@ -17,7 +17,7 @@ from lextables.sources.fetch import manual_download
 def target_lines(
     papers: Sequence[str], data: str, mirrors: Sequence[Path]
 ) -> Iterator[str]:
-    """Yield the lines of `lextables list`; without ``papers`` of all papers.
+    """Yield the lines of `lextables list` for ``papers``, or for all if it is empty.
 
     Raises `BadInput` for a paper that the registry does not have.
     """

@@ -37,9 +37,9 @@ def has(package: str, name: str) -> bool:
 
 
 def place(package: str) -> str:
-    """Return the dotted place of a package below lextables.
+    """Return the dotted name of a package within lextables.
 
-    A name without a dot is that of a paper: `papers.acord` for `acord`.  `corpora.nli`
-    is returned as it is.
+    A name without a dot is a paper's: for `acord` it is `papers.acord`.  A dotted name,
+    such as `corpora.nli`, is returned as it is.
     """
     return package if "." in package else f"papers.{package}"

@@ -1,5 +1,7 @@
-"""Loads `resources/papers/<paper>.yaml`, checked by the classes of the paper's entry
-and of its tasks.
+"""Loads the papers' files, `resources/papers/<paper>.yaml`, as typed entries.
+
+A file is checked by the class of the paper's entry (`registry.paper.Paper` or its
+subclass) and by the classes of its tasks.
 """
 
 from collections.abc import Iterable, Mapping
@@ -25,8 +27,9 @@ def task_type(kind: str) -> type[Entry]:
 
 
 def model_of(paper: str, kinds: Iterable[str] = TASKS) -> type[Paper]:
-    """The class of a paper's entry with tasks of these kinds; planners of other kinds
-    are not imported.
+    """The class of a paper's entry whose tasks are of these kinds.
+
+    Only the planners of these kinds are imported.
     """
     base = Paper
     if modules.has(paper, "entry"):
@@ -36,7 +39,7 @@ def model_of(paper: str, kinds: Iterable[str] = TASKS) -> type[Paper]:
     # Pydantic chooses among several classes by the field `task`, the kind.
     if len(types) > 1:
         task = Annotated[Union[types], Field(discriminator="task")]  # noqa: UP007
-    # The paper's class, with the classes of its tasks instead of any task.
+    # The paper's class, in which `tasks` has the type of these tasks instead of `Any`.
     return create_model(
         base.__name__, __base__=base, __doc__=base.__doc__, tasks=(dict[Name, task], {})
     )

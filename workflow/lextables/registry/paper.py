@@ -25,9 +25,9 @@ TableName = Annotated[
         description="the paper's number, such as table3, table_c1 or figure2, or a word, as in table_labels",
     ),
 ]
-# The group of categories in a review that no other group has.
+# The group of those categories in a review that are in no other group.
 OTHER_CATEGORIES = "other"
-# The keys of `tables.figures.KINDS`, which loads matplotlib.
+# The keys of `tables.figures.KINDS`, repeated because that module loads matplotlib.
 FigureKind = Literal[
     "bars_before_after",
     "bars_by_group",
@@ -46,8 +46,8 @@ class DataSet(Entry):
 
     The reader gets ``files``, {name: published files, as `<source>/<file>`}, ``facts``,
     {name: a file of `resources/facts`}, and the keys ``given`` of the paper's file.  A
-    file in ``instead`` replaces the files of its name if a mirror has it and lacks one
-    of them.
+    file in ``instead`` replaces the files of its name if the mirrors have it and lack
+    one of these files.
 
     ``census`` maps a variant of the first file to the expected census.  ``reader`` is
     the subpackage with the reader and schema, if that is not the paper's package.  A
@@ -68,7 +68,7 @@ class DataSet(Entry):
 
     def named(self, mirrors: list[Path]) -> dict[str, list[str]]:
         """{name: its files}, after replacement by ``instead``; ``mirrors`` are the
-        folders of the config key.
+        folders of the config key ``mirror``.
         """
         files_of = {}
         for name, files in self.files.items():
@@ -155,11 +155,11 @@ class TableEntry(Entry):
     figure.  ``notes`` are shown below it.
 
     What it shows: ``rows`` selects rows of the runs on the data set ``of``; a row is
-    shown if it has all fields of one of these mappings.  ``conditions`` are those of
-    the runs shown, by default the task's main one; `all` stands for all of a row's.
-    ``names`` are rows and columns that the table's code refers to.  ``beside`` are
-    other data sets that it shows if they are available, and ``file`` is the config key
-    of a user's file that it shows.
+    shown if it has all fields of one of these mappings.  ``conditions`` are the
+    conditions of the runs that it shows, by default the task's main condition; `all`
+    stands for all conditions of a row.  ``names`` are rows and columns that the table's
+    code refers to.  ``beside`` are other data sets that it shows if they are available,
+    and ``file`` is the config key of a user's file that it shows.
 
     What pages say of it: ``headline`` is its score in the leaderboard.  ``differences``
     explain cells that are off; the first one that names a cell counts.  The results
@@ -330,7 +330,7 @@ class Paper(ShownPaper):
     publish: Publication = Publication()
 
     HEADS: ClassVar[Mapping[str, Strings]] = {}
-    """{data set: its heads}, where a task names heads: they are checked in the plan."""
+    """{data set: its heads}, by which names of heads in a task's entry are checked."""
     MODELS: ClassVar[Strings] = ()
     """Keys of the paper's class that name registered models."""
 

@@ -1,9 +1,9 @@
 """JSON schemas of the configuration and the registries, for editors and for readers.
 
-    PYTHONPATH=workflow python -m lextables.registry.schemas     write
-    workflow/schemas/*.schema.yaml
+    PYTHONPATH=workflow python -m lextables.registry.schemas
 
-They are generated from the models that check the files, and a test keeps the two equal.
+writes them to workflow/schemas/*.schema.yaml.  They are generated from the pydantic
+models that check the files.  A test fails if they are not current.
 """
 
 import ast
@@ -29,7 +29,7 @@ FOLDER = ROOT / "workflow/schemas"
 
 
 def _papers() -> TypeAdapter:
-    """Return the check of a paper's file: that of one of the papers."""
+    """Return the type of a paper's file: the union of the types of all papers."""
     files = sorted((ROOT / "resources/papers").glob("*.yaml"))
     models: Any = tuple(packages.model_of(path.stem) for path in files)
     return TypeAdapter(Union[models])  # noqa: UP007
@@ -46,7 +46,8 @@ CHECKED: dict[str, TypeAdapter | type[BaseModel]] = {
 def schema(name: str) -> str:
     """Return the JSON schema of one of `CHECKED` as YAML.
 
-    A key without a description of its values has the docstring below its field.
+    A key whose values have no description is described by the docstring below its
+    field.
     """
     checked = CHECKED[name]
     if isinstance(checked, TypeAdapter):
@@ -78,11 +79,12 @@ def _field_docstrings(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
     """Yield the name of each field that has a docstring below it, and the docstring.
 
     The model's own fields come first, then those of the classes that it inherits from.
-    Not by pydantic's ``use_attribute_docstrings``: messages about wrong values quote
-    the descriptions in schemas, which must say there what a value may be.
+    Pydantic's ``use_attribute_docstrings`` is not used, because it would make them
+    descriptions also where values are checked: messages about wrong values quote the
+    descriptions there, which must say what a value may be.
     """
     for base in model.__mro__:
-        # A paper's class with its tasks is created, and has no source.
+        # The classes that `packages.model_of` creates have no source code.
         if issubclass(base, Entry) and base.__module__ != packages.__name__:
             yield from _own_docstrings(base).items()
 
@@ -104,7 +106,7 @@ def _own_docstrings(model: type[BaseModel]) -> dict[str, str]:
 
 
 def path(name: str) -> Path:
-    """Where the schema of ``name`` is kept."""
+    """The path of the schema ``name``, one of `CHECKED`."""
     return FOLDER / f"{name}.schema.yaml"
 
 
