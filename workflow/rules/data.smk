@@ -38,7 +38,8 @@ for data_job in or_exit(data_jobs, PROJECT, CONFIG.mirrors(ROOT)):
         params:
             # `DataJob.params`: where reader and schema are, and the data set's entry.
             **data_job.params,
-            # The code of the script, the reader and the schema: a change runs it again.
+            # The fingerprint of the script, the reader and the schema: a change runs
+            # the job again.
             code=fingerprint_of("data.py", *data_job.modules),
         message:
             f"Checking the published files of {data_job.name} and writing them as parquet."

@@ -11,7 +11,7 @@ from lextables.planning.sources import hub_weights
 # The target `fetch`: the sources are its inputs, and its script fetches the weights.
 rule fetch:
     input:
-        # Sources and EDGAR's quarters, which the other .smk files have put into this list.
+        # A list of sources and of EDGAR's quarters, which the other .smk files filled.
         FETCHED,
     log:
         f"{RESULTS}/logs/fetch.log",

@@ -1,5 +1,5 @@
 # The released LawngNLI, from the authors' two ID files and the opinions they name, in
-# the format of the built one.
+# the format of the data set that lawngnli.smk builds.
 #
 #   in    {RESULTS}/sources/lawngnli_ids/*.xz, {RESULTS}/sources/caselaw/<shard>.json
 #   out   {RESULTS}/data/lawngnli/examples.parquet, long_premises.parquet, unfiltered.parquet, census.json

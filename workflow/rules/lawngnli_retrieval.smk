@@ -1,6 +1,6 @@
-# Section 4.2: the retrieval data set, hypotheses with pools of similar opinions; and
-# training examples for rerankers, whose Neutral premises are similar opinions (footnote
-# 11).
+# LawngNLI, Section 4.2: the retrieval data set, which has hypotheses with pools of
+# similar opinions; and training examples for rerankers, whose Neutral premises are
+# similar opinions (footnote 11).
 #
 #   in    {RESULTS}/data/lawngnli/examples.parquet, unfiltered.parquet, {RESULTS}/data/caselaw/<shard>.parquet
 #   out   {RESULTS}/data/lawngnli_retrieval/queries.parquet, documents.parquet, judgements.parquet, census.json

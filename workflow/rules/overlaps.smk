@@ -10,7 +10,7 @@
 #
 # Snakemake does not compare a param that is a function of the output.  Such params have
 # a param `..._digest`, which reruns the rule when the content changes.  (`data` and
-# `root` have none: a moved results folder reruns nothing.)
+# `root` have no digest: a moved results folder reruns nothing.)
 
 from lextables.planning.overlaps import Overlaps
 

@@ -30,9 +30,9 @@ rule table:
         training_censuses=TABLES.training_censuses,
         # resources/papers/<paper>.yaml.
         paper=TABLES.registry,
-        # Of the runs that the table shows.
+        # The scores of the runs that the table shows.
         scores=TABLES.of_runs("scores.parquet"),
-        # Contribution of each unit to the scores, for comparing rows.
+        # The contribution of each unit to these scores, for comparing rows.
         units=TABLES.of_runs("units.parquet"),
         records=TABLES.of_runs("run.json"),
         # Human readings of the data set (resources/readings).
@@ -57,8 +57,9 @@ rule table:
         # The fingerprint of the script, and of the modules of the paper and its tasks:
         # a change runs the job again.
         code=lambda wildcards: fingerprint_of("table.py", *TABLES.modules(wildcards)),
-        # Functions of `input`, so that Snakemake does not compare these three params.
-        # Those that are long have digests below.  `root` is the folder {RESULTS}.
+        # The next three params are functions of `input`, so that Snakemake does not
+        # compare them; `rows` and `source_texts` have digests below.  `root` is the
+        # folder {RESULTS}.
         root=lambda wildcards, input: input.census.rpartition("/data/")[0],
         # The planned rows, with their runs or the reason why there are none.
         rows=lambda wildcards, input: TABLES.rows(wildcards),
@@ -70,7 +71,8 @@ rule table:
         source_texts_digest=lambda wildcards: digest_of(
             TABLES.source_texts[wildcards.paper]
         ),
-        # Of the published values, the paper's file, the readings and the user's file.
+        # The digest of the published values, the paper's file, the readings and the
+        # user's file.
         files_digest=TABLES.content,
     message:
         "Comparing {wildcards.table} of {wildcards.paper} with the published one."

@@ -14,13 +14,14 @@ from lextables.pipeline.job import job
 
 with job(snakemake.log[0]) as log:
     params = snakemake.params
-    # The package of the paper, or of a format that several papers share.
+    # params.package is the package of the paper, or that of a format which several
+    # papers share.
     reader = import_module(f"lextables.{params.package}.raw").read
     tables = import_module(f"lextables.{params.package}.schema").TABLES[params.name]
     sources = [read_json(path, Source) for path in snakemake.input.provenance]
-    # A kind of files has a name in the paper's entry of the data set.  The inputs list
-    # the files of all kinds one after another, and a provenance for each file;
-    # params.files is {kind: number of files}.
+    # The paper's entry of the data set names its kinds of files.  The inputs list the
+    # files of all kinds one after another, and a provenance for each file; params.files
+    # is {kind: number of files}.
     files = {}
     variants = {}
     start = 0

@@ -32,7 +32,7 @@ with job(snakemake.log[0]) as log:
     inputs = snakemake.input
     output = snakemake.output
     params = snakemake.params
-    # The sums over the shards.  Its funnel is {step: the candidates after it}.
+    # The sums over the shards; their funnel is {step: number of candidates after it}.
     step_counts = total(map(read_json, inputs.counts))
     # Check before loading the encoder: later steps add no example.
     check_examples_left(step_counts.funnel.items())

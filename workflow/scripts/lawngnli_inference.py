@@ -1,5 +1,5 @@
-"""Write the probability of each label by a model of inference, for each example of
-LawngNLI.
+"""Write the probability of each label for each example of LawngNLI, predicted by a
+model for natural language inference.
 
 Rule `lawngnli_inference` (lawngnli.smk).  ``model`` are the settings of a cross-encoder
 for natural language inference.  It reads the short premise and the hypothesis.

@@ -17,7 +17,7 @@ from lextables.pipeline.job import job
 with job(snakemake.log[0]):
     inputs = snakemake.input
     output = snakemake.output
-    # The sums over the shards.  Its funnel is {step: the candidates after it}.
+    # The sums over the shards.  steps.funnel is {step: number of candidates after it}.
     steps = total(map(read_json, inputs.counts))
     check_examples_left(steps.funnel.items())
     rows = chain.from_iterable(map(read, inputs.parentheticals))

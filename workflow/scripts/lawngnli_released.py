@@ -1,5 +1,5 @@
-"""Write the released LawngNLI with the schemas of the built one, and its census, which
-says how its counts differ from the paper's Table 2.
+"""Write the released LawngNLI, with the schemas of the data set that is built from
+opinions, and its census, which says how its counts differ from the paper's Table 2.
 
 Rule `lawngnli_released` (lawngnli_released.smk).  ``rows`` are those of the authors' ID
 file, ``cases`` and ``hypotheses`` files of all shards, and ``masks`` the authors'

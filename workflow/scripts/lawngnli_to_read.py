@@ -1,5 +1,5 @@
 """Write a sheet with a hundred examples that people or models label without seeing the
-label, for Table 4.
+labels of the data set, for Table 4.
 
 Rule `lawngnli_to_read` (lawngnli.smk).  The sheet names the data set by the digest of
 its examples, so that finished readings can be matched with it.

@@ -15,7 +15,8 @@ with job(snakemake.log[0]):
     params = snakemake.params
     census = [Path(path) for path in snakemake.input.census]
     about = About.model_validate(params.about)
-    # Its runs are not needed to check whether the export may be redistributed.
+    # Without the runs of the export: whether it may be redistributed depends on data
+    # sets alone.
     export = gather(
         snakemake.wildcards.export,
         about=about,
