@@ -280,7 +280,7 @@ else:
             encoder=lambda wildcards: PROJECT.identified(LAWNGNLI.encoder),
             # The folder of cached vectors.
             vectors=JOBS.vectors,
-            # Named in the census.
+            # The name of the parser, for the census.
             parser=LAWNGNLI.parser["model"],
             seed=PROJECT.papers["lawngnli"].seed,
             # Whether examples that fail the difficulty filters are dropped.

@@ -82,12 +82,12 @@ rule lawngnli_released:
         ENVIRONMENT
     params:
         code=code("lawngnli_released.py"),
-        # The parser that was used.
+        # The name of the parser that was used.
         parser=LAWNGNLI.parser["model"],
         # The registered parsers, of which the first is the paper's.
         parsers=PROJECT.papers["lawngnli"].parsers,
-        # Of the paper's Table 2.  The file is no input: its path depends on the
-        # project's location, and moving the project must not rerun trainings.
+        # The digest of the published values.  Their file is no input: its path depends
+        # on the project's location, and moving the project must not rerun trainings.
         published_digest=content_of([PROJECT_PATH / "resources/published/lawngnli.csv"]),
     message:
         "Cutting the released premises and comparing the counts with Table 2."

@@ -16,7 +16,7 @@ rule rehearsal:
     output:
         csv=f"{RESULTS}/rehearsal.csv",
         md=f"{RESULTS}/rehearsal.md",
-        # Speeds of trainings on a GPU, which `plan` reads; without one, no line.
+        # Speeds of trainings on a GPU, which `plan` reads; without a GPU, no line.
         speeds=f"{RESULTS}/speeds.csv",
     log:
         f"{RESULTS}/logs/rehearsal.log",

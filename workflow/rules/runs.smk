@@ -41,8 +41,8 @@ wildcard_constraints:
 # Masked language modelling on contracts.
 rule pretrain:
     input:
-        # Files by their role for the action, such as `data` and `weights`; so in each
-        # rule.
+        # Here and in the other rules: files by their role for the action, such as
+        # `data` and `weights`.
         unpack(PRETRAIN.inputs),
     output:
         weights=directory(f"{PRETRAIN.folder}/weights"),

@@ -57,8 +57,8 @@ with job(snakemake.log[0]) as log:
     )
     # Neutral premises are found by products of vectors.
     own_settings.check_similarity_is_product(encoder.similarity_fn_name)
-    # One encoding for hypotheses and premises, with a cache in the folder
-    # params.vectors: a text's vector does not depend on the other texts.
+    # Hypotheses and premises are encoded in the same way.  Vectors are cached in the
+    # folder params.vectors, because a text's vector does not depend on other texts.
     encode = bi_encoder.cached(
         bi_encoder.encode_alike, encoder, params.encoder, params.vectors
     )

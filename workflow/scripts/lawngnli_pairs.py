@@ -21,8 +21,8 @@ with job(snakemake.log[0]):
     )
     counts = {table.name: census(table, output[table.name]) for table in TABLES}
     source_census = read_json(inputs.census, Census)
-    # Human readings (resources/readings) name the examples that they were drawn from by
-    # this digest.
+    # Human readings (resources/readings) say by this digest from which examples they
+    # were drawn.
     notes = {
         "rows_sha256 of lawngnli's examples": source_census["data"]["examples"][
             "rows_sha256"

@@ -35,7 +35,8 @@ with job(snakemake.log[0]) as log:
     )
     # Similar opinions are found by products of vectors.
     own_settings.check_similarity_is_product(encoder.similarity_fn_name)
-    # Encoded as in the runs of the task, so that both share the cached vectors.
+    # Texts are encoded as in the runs of the retrieval task, so that both share the
+    # cached vectors.
     encode_query = bi_encoder.cached(
         bi_encoder.encode_queries, encoder, params.encoder, params.vectors
     )
@@ -45,8 +46,8 @@ with job(snakemake.log[0]) as log:
     examples_census = read_json(inputs.census, Census)
     sources = pool_sources(
         examples_census["sources"],
-        # Only the census of the released data set has this key: a built one is never
-        # comparable.
+        # Only the census of the released data set has this key: a data set that is
+        # built from opinions is never comparable.
         whole=examples_census.get("whole_collection", True),
         encoder=params.encoder["model"],
         paper_encoder=params.paper_encoder,

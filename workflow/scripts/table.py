@@ -75,7 +75,7 @@ with job(snakemake.log[0]):
 
         svg = figures.draw(entry.kind, lines, entry.title, is_comparable)
         figure_file = f"{name}.svg"
-    # Other data than the paper's allow no conclusion about its values.
+    # If the data are not the paper's, its published values are not compared.
     compared_values = inputs.published if is_comparable else ()
     pairs = comparison.compare(cells, compared_values, inputs.units)
     note = data_note(sources)

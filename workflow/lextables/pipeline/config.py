@@ -164,8 +164,8 @@ class UserRow(BaseModel):
     """Common fields of a user's model and a user's predictions: the row's name and the
     model's training data.
 
-    ``trained_on`` are data sets or splits (`planning.trained_on`); without it they are
-    unknown.
+    ``trained_on`` are data sets or splits (`planning.trained_on`); without it the
+    training data are unknown.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -191,10 +191,10 @@ class UserRow(BaseModel):
 class ExtraModel(UserRow):
     """A user's model: the row ``name`` in every table that fits a model of its kind.
 
-    ``model`` is a folder, a hub id, of a `language-model` also a GGUF file, and of a
-    `language-model-api` its name on the server of config key ``llm``.  ``endpoint`` is
-    the kind of request to a language model: turns of a conversation (`chat`, the
-    default), or the continuation of a text (`completions`).
+    ``model`` is a folder or a hub id.  For a `language-model` it may also be a GGUF
+    file, and for a `language-model-api` it is the model's name on the server of config
+    key ``llm``.  ``endpoint`` is the kind of request to a language model: turns of a
+    conversation (`chat`, the default), or the continuation of a text (`completions`).
     """
 
     kind: Literal[
@@ -221,7 +221,7 @@ class ExtraModel(UserRow):
 class ExtraPredictions(UserRow):
     """A user's existing predictions: the row ``name`` in every table that they fit.
 
-    ``paper`` is a paper or one of its data sets; several ``file`` are one per seed.
+    ``paper`` is a paper or one of its data sets.  ``file`` has one file for each seed.
     """
 
     paper: Word

@@ -37,7 +37,7 @@ lextables/notebook/tables.py
 
 
 def fingerprint(*modules: str) -> str:
-    """Return 16 hex digits that change when the code of ``modules`` or of imports does.
+    """Return 16 hex digits that change with the code of ``modules`` and their imports.
 
     ``modules`` are dotted names inside lextables, such as
     ``lextables.papers.acord.raw``, or paths of scripts.  Imports count wherever they

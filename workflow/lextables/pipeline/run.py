@@ -139,7 +139,7 @@ def recorded(path: str | Path, settings: JsonObject) -> Iterator[JsonObject]:
     start = time.monotonic()
     with noting(record):
         yield record
-    # Finished work has recorded these already.
+    # If finished work was reused, its record already has these values.
     record.setdefault("seconds", round(time.monotonic() - start, 1))
     record.setdefault(
         "peak_memory_mib", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024

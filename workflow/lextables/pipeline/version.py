@@ -84,7 +84,8 @@ def snakemake_path() -> str:
     """Return how to start this Snakemake: `.venv/bin/snakemake` in a folder that `make
     run` set up.
 
-    An environment outside of the working folder is taken to be active: `snakemake`.
+    If the environment is outside of the working folder, it is taken to be active, and
+    the result is `snakemake`.
     """
     program = Path(sys.executable).with_name("snakemake")
     installed = Path(".venv/bin/snakemake")

@@ -89,9 +89,9 @@ class Estimates:
     def kind(self, job: Any) -> Kind:
         """Return rule, data set and model of a job, as in resources/costs/records.csv.
 
-        The name of the rule is without that of the data set.  Where a job has no data
-        set, its paper or source takes the place; where it has no model, its encoder.
-        Without these, the place is empty.
+        The name of the rule is without that of the data set.  For a job without a data
+        set, the second item is its paper or source, else empty; for a job without a
+        model, the third is its encoder, else empty.
         """
         wildcards = dict(job.wildcards.items())
         step = job.rule.name
@@ -402,8 +402,8 @@ def targets_of_plan(run: SnakemakeRun, default: Sequence[str]) -> Sequence[str]:
 def weights_of(job: Any, specs: Iterable[Spec]) -> list[Values]:
     """Return the settings of the weights that a job loads.
 
-    A job that makes runs loads the weights of these.  Another job may load those of an
-    encoder or a parser, which its params have.
+    ``specs`` are those of the runs that the job makes.  A job that makes no run may
+    load an encoder or a parser, whose settings are among its params.
     """
     weights: list[Values] = [spec.settings for spec in specs]
     for name in ("encoder", "parser"):

@@ -9,8 +9,8 @@ Snakemake has no interface for this.  It runs a script by the program in
 which passes the job to the server and exits with the job's exit code.  For anything but
 a script or a module of the package, the program starts Python itself.
 
-It is only for jobs on this machine that use no GPU: a process that uses a GPU must not
-be forked.
+The server is only for jobs on this machine that use no GPU: a process that uses a GPU
+must not be forked.
 
 `JobServer` starts the server by ``python -m lextables.planning.job_server <socket>``.
 """

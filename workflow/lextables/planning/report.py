@@ -135,7 +135,7 @@ class Report:
         return run_folders(self._rows("additional"))
 
     def _rows(self, mark: str) -> list[Row]:
-        """The rows that have the field ``mark``, such as `baseline`.
+        """The rows in which the field ``mark`` is true, such as `baseline`.
 
         Left out are rows whose score rests on a leniency of the released evaluator, and
         rows whose model was trained on test texts.
@@ -275,8 +275,8 @@ def _first_needs(rows: Sequence[Row], planned: Sequence[set[str]]) -> dict[str, 
 
     ``planned`` has, for each offer from the least to the greatest, the identities of
     the rows that have runs with it.  A row needs the first offer with which it has
-    runs; without one, its number is that of the offers.  Of several rows with the same
-    reason, the greatest number counts.
+    runs; if there is none, its number is ``len(planned)``.  Of several rows with the
+    same reason, the greatest number counts.
     """
     needs: dict[str, int] = {}
     for row in rows:

@@ -22,8 +22,10 @@ PACKED = ".gz"  # after the suffix of a compressed file
 
 @dataclass(frozen=True)
 class SubmittedRows:
-    """``rows``: {data set: its submitted files}; ``places``: {digest of a file: where
-    it is}.
+    """The submitted predictions of the planned papers.
+
+    ``rows`` are {data set: its submitted files}, and ``places`` {digest of a file: its
+    path}.
     """
 
     rows: Mapping[str, list[SubmittedFiles]]
