@@ -35,7 +35,7 @@ from lextables.tasks.answers.settings import (
 )
 
 Answers = dict[tuple[str, str], np.ndarray]  # {(document, question): probabilities}
-# {(fold, penalty): losses of the pairs of other folds}
+# {(fold, penalty): losses on the documents of other folds}
 Losses = dict[tuple[int, float], list[np.ndarray]]
 
 _NEGLIGIBLE = 1e-9  # share of the largest variance below which a direction is dropped
@@ -52,7 +52,8 @@ def prior(shares: Shares, settings: PriorSettings) -> Answers:
             continue
         rows = smoothed(np.stack([*document_shares.values()]), settings.smoothing)
         documents, options = rows.shape
-        # Not sum minus row: it would leave traces of the row in the last digits.
+        # The row is left out of the sum.  Subtracting it from the sum of all would
+        # leave traces of it in the last digits.
         is_other = 1 - np.eye(documents)
         sums = is_other @ rows + settings.pseudo / options
         means = sums / (documents - 1 + settings.pseudo)
@@ -94,7 +95,7 @@ def linear_answers(
 ) -> tuple[Answers, dict[int, float]]:
     """Return the answers of linear models, and the penalty chosen for each fold.
 
-    Only documents with a text are answered.  For each question a multinomial logistic
+    Only documents with a text are answered.  Each question has a multinomial logistic
     regression of the shares.  The penalty of a fold is chosen on the other folds: their
     documents are predicted by models that have seen neither them nor the fold.  The
     features are those of `Space.described`.  The result does not depend on ``threads``.
@@ -151,8 +152,8 @@ def rotated(rows: np.ndarray) -> np.ndarray:
 def _penalty_losses(question: QuestionData, settings: LearningSettings) -> Losses:
     """Return the losses of each penalty on the documents outside a fold.
 
-    A model trained without two folds serves both: it predicts either one in the choice
-    for the other.
+    A model that is trained without the folds A and B is used twice: its losses on A
+    count in the choice for B, and its losses on B in the choice for A.
     """
     losses: Losses = defaultdict(list)
     folds = np.unique(question.folds[question.has_text]).tolist()
@@ -173,7 +174,8 @@ def _choose_penalties(
 ) -> dict[int, float]:
     """Return the penalty of each fold with the lowest mean loss over all questions.
 
-    Ties go to the strongest, which is the smallest number (`Learning.penalties`).
+    Ties go to the strongest penalty, which is the smallest number
+    (`Learning.penalties`).
     """
     penalties = sorted(settings.penalties)
     chosen = {}
@@ -236,7 +238,7 @@ def linear_marks(
 ) -> np.ndarray:
     """Return the probabilities of linear models, float64 (paragraphs, questions).
 
-    ``marked`` is bool (paragraphs, questions).  Features are runs of words, and the
+    ``marked`` is bool (paragraphs, questions).  Features are n-grams of words, and the
     similarities of the paragraph to the questions.  If all documents are in one fold,
     the result is `similarity_marks`.
     """

@@ -133,7 +133,7 @@ WITHOUT_TEXT = ("questions", "responses")
 ANSWERED_FROM = (*WITHOUT_TEXT, "paragraphs")
 BETWEEN_PARAGRAPHS = "\n\n"  # in the text of a document
 DIGITS = 6  # decimals of the stored probabilities of marks
-MIN_PARAGRAPHS = 2  # a word of the TF-IDF space occurs in so many, at least
+MIN_PARAGRAPHS = 2  # a word of the TF-IDF space occurs in at least so many
 
 
 @dataclass(frozen=True)
@@ -274,7 +274,7 @@ def pairs(
 
 
 def files(names: Mapping[str, str], *tables: str) -> list[str]:
-    """Return the data set's names of these tables of the task."""
+    """Return the data set's names for these ``tables`` of the task."""
     return [names[table] for table in tables]
 
 
@@ -322,8 +322,8 @@ class Space:
     """Vectors of length one of documents' paragraphs and of questions.
 
     ``paragraphs`` are (n, dimensions), ``questions`` (questions, dimensions).  The
-    paragraphs of a document are adjacent; ``bounds`` (documents + 1,) are the first of
-    each document.  ``names`` are the question ids.
+    paragraphs of a document are adjacent; ``bounds`` (documents + 1,) are the index of
+    each document's first paragraph, then n.  ``names`` are the question ids.
     """
 
     documents: tuple[str, ...]
@@ -359,8 +359,8 @@ class Space:
     def best(self, document: int, question: int, count: int) -> np.ndarray:
         """Return the rows of the paragraphs of a document most similar to a question.
 
-        They are ``count``, in reading order; of equally similar paragraphs the first
-        are taken.
+        At most ``count`` are returned, in reading order; of equally similar paragraphs
+        the first are taken.
         """
         rows = self.of(document)
         order = np.argsort(-self.similarity[rows, question], kind="stable")
@@ -371,14 +371,14 @@ class Space:
         """Return the features of each document for a question, float64 (documents,
         columns).
 
-        They are the mean of its ``count`` `best` paragraphs, scaled to length one, for
-        each of ``counts``.
+        They are the mean vectors of its ``count`` `best` paragraphs, scaled to length
+        one, for each of ``counts``.
         """
         return np.hstack([self._means(question, count) for count in counts])
 
     def _means(self, question: int, count: int) -> np.ndarray:
-        """Return the mean of the ``count`` `best` paragraphs of each document, scaled
-        to length one, float64 (documents, dimensions).
+        """Return the mean vector of the ``count`` `best` paragraphs of each document,
+        scaled to length one, float64 (documents, dimensions).
         """
         means = []
         for at in range(len(self.documents)):

@@ -13,7 +13,7 @@ from lextables.tasks.resources import LEAST_MB
 
 MODULES = "answers.actions"
 MARK = "mark"  # the experiment of marked paragraphs
-VECTORS = "vectors"  # the kind of models of an encoder's vectors
+VECTORS = "vectors"  # the kind of models that read an encoder's vectors
 WITHOUT_WORDS = ("prior", "random")  # kinds of models that answer without a text
 # The tables that submitted predictions are checked against.
 CHECKED_WITH = (*ANSWERED_FROM, "documents")
@@ -66,7 +66,7 @@ class AnswerJobs(TaskJobs):
     def action(self, run: Run, settings: JsonObject) -> str:
         """The action that makes a run, by the kind of its model.
 
-        Kinds without an action of their own compare texts by their words.
+        Kinds without an action of their own have the action `words`.
         """
         if run.experiment == SUBMITTED:
             return "submitted"
@@ -81,11 +81,11 @@ class AnswerJobs(TaskJobs):
         return names
 
     def part(self, action: str, settings: JsonObject) -> str:
-        """The module of the kind of model."""
+        """The module that predicts with the kind of model; "" for other actions."""
         return self.PARTS.get(action, "")
 
     def features(self, action: str, run: Run, spec: Spec) -> dict[str, list[str]]:
-        """The human highlights, for marked paragraphs; the vectors of texts."""
+        """The highlights of people, for marked paragraphs; the vectors of texts."""
         tables = [self.names()["highlights"]] if run.experiment == MARK else []
         features = {"highlights": self.data_files(tables)}
         if action in self.PARTS:

@@ -47,14 +47,12 @@ MARKING_PART = "marks"
 
 
 class _Panel(planner.Panel):
-    """What models that answer and models that mark have in common."""
+    """A model that answers or marks; the fields that both kinds have."""
 
     model: str = ""
     """Registered encoder or language model; empty for the other kinds."""
     unpublished: str = ""
-    """What the paper did not publish and the row needs, as the reason why it is not
-    run.
-    """
+    """What the row needs and the paper did not publish: the reason not to run it."""
     kind: str
     """Kind of model, described in the classes below."""
 
@@ -74,8 +72,9 @@ class Panel(_Panel):
     ``model``; a `language-model` is asked about the ``text``: the whole document, or
     these paragraphs.
 
-    If a language model's row is ``unpublished``, there is an additional row with our
-    prompt.  The name of a language model's row tells if it is asked about paragraphs.
+    If a language model's row has the field ``unpublished``, there is an additional row
+    with our prompt.  If an ``additional`` language model is asked about paragraphs, the
+    name of its row says so.
     """
 
     kind: Literal["prior", "random", "linear", "vectors", "language-model"]
@@ -118,7 +117,7 @@ class Asking(planner.Asking):
     """
 
     best: PositiveInt = 5
-    """Number of these paragraphs."""
+    """Number of these most similar paragraphs."""
     marks: str = ""
     """Name of the prompt that asks whether a paragraph is relevant to a question;
     without one, no language model marks.
@@ -154,7 +153,9 @@ class AnswersTask(Task):
     scores.
     """
     pseudo: NonNegativeFloat = 2.0
-    """Documents with equal shares of all options that trained models add."""
+    """Number of documents, with equal shares of all options, that are added to the
+    training data.
+    """
     folds: Annotated[int, Field(ge=2)] = 5
     """The model for a document is trained on documents of other folds."""
     tokens: PositiveInt | None = None
@@ -337,7 +338,7 @@ class AnswersPlanner(Planner):
     def asked_marker_row(self, key: str, marker: Marker) -> Row:
         """The row of a language model that is asked which paragraphs are relevant.
 
-        Its prompt has no options.
+        Its prompt has the question with the texts of its options.
         """
         settings = self.language_model(marker.model)
         asking = self.asking

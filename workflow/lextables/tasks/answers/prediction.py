@@ -1,4 +1,4 @@
-"""What a job that answers questions, or marks paragraphs, is given."""
+"""The input of a model that answers questions or marks paragraphs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,13 +15,15 @@ class Prediction:
 
     collection: Collection
     settings: StepSettings
-    """Of the run: one of `settings.ANSWERING` or `settings.MARKING`, by its kind."""
+    """The settings of the run, of a class in `settings.ANSWERING` or
+    `settings.MARKING`.
+    """
     marked: Mapping[str, set[str]] = field(default_factory=dict)
     """{question: ids of the paragraphs that people marked for it}, for training."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
-    """The config's choice."""
+    """The config key ``device``."""
     vectors: Sequence[str] = ()
-    """The file with the vectors of paragraphs and questions, if the model reads it."""
+    """The file with the vectors of paragraphs and questions, if the model reads one."""
     asking: Mapping[str, Any] = field(default_factory=dict)
     """The folder of cached answers, and the limits (`models.spending.Limits`)."""
     threads: int = 1

@@ -11,8 +11,8 @@ from lextables.tasks.answers.collection import Collection, pairs
 def required_pairs(data: Collection, documents: Iterable[str]) -> list[tuple[str, str]]:
     """Return the answered (document, question) pairs that a run must predict, sorted.
 
-    They are those of the documents with a text, and of the ``documents`` that the run
-    predicts; if no document has a text, those of all documents.
+    They are the pairs of all documents with a text, and of the ``documents`` that the
+    run predicts.  If no document has a text, they are the pairs of all documents.
     """
     if not data.paragraphs:
         return pairs(data.shares)

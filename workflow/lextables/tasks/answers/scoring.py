@@ -65,7 +65,7 @@ def of_answers(
 
 
 def _regrouped(rows: Iterable[Row]) -> list[Row]:
-    """Return the rows of all documents as those of the group `WITH_TEXT`."""
+    """Return the rows of the group ``all``, renamed to the group `WITH_TEXT`."""
     return [{**row, "group": WITH_TEXT} for row in rows if row["group"] == "all"]
 
 

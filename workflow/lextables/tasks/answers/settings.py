@@ -36,9 +36,9 @@ class Marking(Entry):
     """Settings of trained marks (`baselines.linear_marks`), in a paper's registry."""
 
     longest: PositiveInt = 2
-    """The longest run of words that is a feature."""
+    """The largest number of words of an n-gram."""
     least: PositiveInt = 5
-    """The minimum number of paragraphs with a run of words."""
+    """The minimum number of paragraphs that have an n-gram."""
     alpha: PositiveFloat = 1e-6
     """The strength of the penalty (larger is stronger), as in
     `models.linear.fit_many`.
@@ -51,14 +51,14 @@ class FixedSettings(StepSettings):
     """The settings of a run that learns nothing."""
 
     kind: Literal["random", "never", "overlap"]
-    """As in `planner.Panel` and `planner.Marker`."""
+    """The kind of model, described in `planner.Panel` and `planner.Marker`."""
 
 
 class PriorSettings(StepSettings):
     """The settings of a run whose answers are learnt from other documents' answers."""
 
     kind: Literal["prior", "linear", "vectors"] = "prior"
-    """As in `planner.Panel`."""
+    """The kind of model, described in `planner.Panel`."""
     pseudo: float
     """The number of additional documents with equal shares of all options."""
     smoothing: float
@@ -76,7 +76,7 @@ class EncoderSettings(WeightSettings):
     """The settings of a run with vectors of paragraphs and questions."""
 
     kind: Literal["vectors"] = "vectors"
-    """As in `planner.Marker`."""
+    """The kind of model, described in `planner.Marker`."""
     max_length: PositiveInt | None
     """The maximum length of an encoded text in tokens; None for the model's own."""
 
@@ -89,7 +89,7 @@ class MarkingSettings(StepSettings, Marking):
     """The settings of a run with trained marks."""
 
     kind: Literal["linear"] = "linear"
-    """As in `planner.Marker`."""
+    """The kind of model, described in `planner.Marker`."""
     folds: int
     """The number of folds of the documents."""
 

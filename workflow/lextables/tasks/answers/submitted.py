@@ -1,4 +1,4 @@
-"""Submitted answers: JSON lines with a distribution, or csv with a row an option.
+"""Submitted answers: JSON lines with a distribution, or csv with a row per option.
 
 An option is named by its text, or by its index among the question's options, from 0.
 """
@@ -45,11 +45,11 @@ def predictions(
 ) -> Submitted:
     """Return submitted answers as rows of `PREDICTIONS`.
 
-    ``data`` are questions, responses, paragraphs and documents.  A row whose document
-    nobody answered the question about is skipped and counted.  Raises `BadInput`,
-    naming the line, for an unknown document, question or option, a repeated option, and
-    an invalid distribution.  Also raises it if one of the `required.required_pairs` has
-    no prediction.
+    ``data`` are questions, responses, paragraphs and documents.  If nobody answered a
+    question about a document, the rows for this pair are skipped and counted.  Raises
+    `BadInput`, naming the line, for an unknown document, question or option, a repeated
+    option, and an invalid distribution.  Also raises it if one of the
+    `required.required_pairs` has no prediction.
     """
     *answered_from, documents_table = data
     collection = load(answered_from, task["names"])

@@ -1,8 +1,8 @@
 """Multiple-choice questions about test examples; the options are a head's answers.
 
-The probabilities of the answers sum to one; their log odds are stored as logits.  Of
-several answers with the highest probability one is drawn: metrics would choose the
-first of the list, which may be the same one for all examples.
+The probabilities of the answers sum to one; their log odds are stored as logits.  If
+several answers have the highest probability, one of them is drawn: metrics would always
+choose the first of the list, perhaps the same answer for all examples.
 """
 
 import math
@@ -26,9 +26,10 @@ from lextables.tasks.classification.examples import (
 from lextables.tasks.classification.settings import AskingSettings, Reading
 
 ASKED_AT_ONCE = 256  # questions; their prompts are in memory together
-_RAISE = 1e-6  # of the probability of a drawn answer; kept in single precision
+# Added to the probability of a drawn answer; large enough for single precision.
+_RAISE = 1e-6
 _EQUAL = 1e-9  # probabilities that differ by less are equal
-_CERTAIN = 1e-9  # distance of a probability from 0 and 1, at least, in log odds
+_CERTAIN = 1e-9  # for log odds, probabilities are at least this far from 0 and 1
 
 
 class AskedExample(NamedTuple):
@@ -79,7 +80,7 @@ def answer(
     """
     heads = {row["head_id"]: row for row in read(files.heads)}
     texts = _texts(asked, files.texts)
-    texts[""] = ""  # the second text of a single one
+    texts[""] = ""  # the second text of an example with one text
     characters = 0
     for _, row in asked:
         first, second = key_of(row)
@@ -153,7 +154,7 @@ def _prediction(row: Row, answered: Answered) -> Row:
 def untied(probabilities: Sequence[float], *ids: str) -> list[float]:
     """Return the probabilities; of several highest ones, one is raised by `_RAISE`.
 
-    It is drawn by the ``ids`` of the example, whatever the model.
+    Which one depends only on the ``ids`` of the example, not on the model.
     """
     highest = max(probabilities)
     tied = []

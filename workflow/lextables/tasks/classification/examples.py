@@ -83,8 +83,8 @@ def training_rows(
 ) -> list[Row]:
     """Return the selected examples of these splits.
 
-    They are those of the selection's heads for which the column ``where``, if it names
-    one, is true.
+    They belong to the selection's heads, and the column that the selection names as
+    ``where``, if it names one, is true for them.
     """
     chosen = []
     for row in of_splits(of_heads(rows, selection.only), splits):
@@ -244,8 +244,8 @@ def balanced(labels: Labels, generator: np.random.Generator) -> Iterator[int]:
 
     Each of the ``labels`` is one answer.  In a shuffled pass each answer appears as
     often as the most frequent one has examples.  Within an answer, examples repeat
-    evenly; those with one more repetition are drawn for each pass (the released
-    `oversample` always takes the first).
+    evenly.  If some must be repeated once more than others, these are drawn for each
+    pass (the released `oversample` always takes the first).
     """
     answers = np.array([answer for (answer,) in labels])
     indices_by_answer = [

@@ -114,8 +114,9 @@ def tokenise(
 
 
 def _not_empty(text: Text) -> Text:
-    """Return the text; one side of a pair may be blank, as in some published data
-    sets.
+    """Return the text; `BadInput` if it is blank.
+
+    One side of a pair may be blank, as in some published data sets.
     """
     if not text.text.strip() and not (text.second or "").strip():
         raise BadInput("the text is empty", where=f"text {text.key[0]}")

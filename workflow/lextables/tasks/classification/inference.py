@@ -30,8 +30,8 @@ from lextables.tasks.classification.features import Tokens, read_tokens
 from lextables.tasks.classification.settings import Reading
 
 READ_AT_ONCE = 32  # texts
-# {training loss: function from logits to probabilities}: those of independent answers,
-# or of exclusive ones.
+# {training loss: function from logits to probabilities}.  The answers are independent
+# with the first loss, and exclusive with the second.
 PROBABILITIES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "binary_cross_entropy": torch.sigmoid,
     "cross_entropy": partial(torch.softmax, dim=1),

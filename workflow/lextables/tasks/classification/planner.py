@@ -1,5 +1,5 @@
-"""The runs of a classification task: one model for each head, or one encoder with a
-head for each.
+"""The runs of a classification task: one model for each head, or one model for all
+heads.
 
 In a task with views, a model is trained with each of some views, and each trained model
 is tested with several.
@@ -66,7 +66,7 @@ from lextables.tasks.planner import (
 )
 from lextables.tasks.references import Names, Reference
 
-SETTINGS = ("single", "multi")  # single-task, and multi-task
+SETTINGS = ("single", "multi")  # single-task models, and a multi-task model
 OF_VECTORS = ("vectors", "both")  # the features of linear models that need an encoder
 UNTRAINED = "none"  # the view of a model that is not trained on the task
 
@@ -82,7 +82,7 @@ class ClassificationPanel(Panel):
     kind: Literal["encoder", "linear", "language-model"] = "encoder"
     """`linear` is one model per head; a `language-model` is not trained (`Asking`)."""
     model: str = ""
-    """Registered model; of a linear one with vectors, their sentence encoder."""
+    """Registered model; for a linear model of vectors, the sentence encoder."""
     features: FeatureKind = "words"
     """Features of a linear model (`settings.LinearSettings.features`)."""
     sides: Sides = "both"
@@ -92,17 +92,17 @@ class ClassificationPanel(Panel):
     multi: bool = True
     """One model is trained for all heads."""
     grid: str | None = None
-    """The part of the grid that it is trained with; None: the part `single` or `multi`
-    for its setting.
+    """The part of the grid that it is trained with; None: the part `single` or
+    `multi`.
     """
     published: str | None = None
     """Name of the model in the authors' own settings."""
     trained_on: tuple[str, ...] = ()
-    """In a task with views, those that it is trained on; empty: all of the task's
+    """In a task with views, the views that it is trained on; empty: all of the task's
     ``readings``.
     """
     heads: tuple[str, ...] = ()
-    """In a task with views, its heads; empty: those of the task."""
+    """In a task with views, its heads; empty: the heads of the task."""
     where: str | None = None
     """In a task with views, a column that is true for its training examples; None: all
     examples.
@@ -114,7 +114,7 @@ class ClassificationPanel(Panel):
     it is available.
     """
     new_heads: bool = False
-    """Its heads are new, also if it starts from a training with heads (``after``)."""
+    """It gets new heads, even if it starts from a training with heads (``after``)."""
 
     @model_validator(mode="after")
     def _check_model(self) -> "ClassificationPanel":
@@ -131,7 +131,7 @@ class TaskView(View):
     """Texts are cut at so many tokens, if that is less than the grid's length."""
 
     def columns(self) -> View:
-        """Return the columns alone."""
+        """Return the view without its length."""
         return View(text=self.text, pair=self.pair)
 
 
@@ -151,7 +151,7 @@ class ClassificationGrid(Grid):
     head: HeadKind = "family"
     """Kind of the classification heads (`multi_head`)."""
     heads: PositiveInt | None = None
-    """Single-task models, at most; None: one for each head."""
+    """Maximum number of single-task models; None: one for each head."""
     trained_on: tuple[str, ...] = ()
     """Views to train on; empty: all of the panel."""
 
@@ -215,8 +215,8 @@ class ClassificationTables(Entry):
 class ClassificationTask(Task):
     """The settings of a classification task that a paper fixed.
 
-    In a task with views an example has several texts, and a view names those that a
-    model reads.
+    In a task with views an example has several texts, and a view names the texts that
+    a model reads.
     """
 
     task: Literal["classification"]
@@ -236,11 +236,11 @@ class ClassificationTask(Task):
     choose_by: str = "AUPR"
     """The metric that a search maximises."""
     unit: str | None = None
-    """Column of the examples whose values are drawn together for intervals; None: each
-    example by itself, or the contract for `minority AUPR`.
+    """Column of the examples with the unit (what intervals sample); None: each example
+    is a unit, or each contract for `minority AUPR`.
     """
     multi_label: bool = False
-    """An example has any number of right answers (``labels``), and not one
+    """An example has any number of right answers (``labels``) instead of exactly one
     (``label``).
     """
     loss: Loss = "cross_entropy"
@@ -258,7 +258,7 @@ class ClassificationTask(Task):
     trained on the task.
     """
     groups: tuple[str, ...] = ()
-    """Columns that are true for examples that are also scored by themselves."""
+    """Columns; the examples for which one is true are also scored as a group."""
     models: Mapping[Key, ClassificationPanel]
     min_test: NonNegativeInt = 0
     """With fewer test examples nothing is trained or scored, except on the sample."""
@@ -479,7 +479,7 @@ class ClassificationPlanner(Planner):
         return [self.asked_row(key, panel, settings.plain(), about)]
 
     def linear_row(self, key: str, panel: ClassificationPanel) -> Row:
-        """The row of linear models, one per head; those over words need no weights."""
+        """The row of linear models, one per head; models of words need no weights."""
         weights: Weights | Missing | None = None
         if panel.features in OF_VECTORS:
             weights = self.context.weights(panel.model)
@@ -835,7 +835,9 @@ class ClassificationPlanner(Planner):
         return tuple(dict.fromkeys(runs))
 
     def trains_by_seed(self, key: str, view: str) -> bool:
-        """Whether the model of a view differs by seed; also if it is missing."""
+        """Whether the model of a view differs by seed; true if its weights are
+        missing.
+        """
         panel = self.task.models[key]
         start = self.start(panel, self.seeds(self.grid(panel, "multi"))[0])
         if isinstance(start, Missing):

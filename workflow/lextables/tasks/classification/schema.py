@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from lextables.pipeline.dataset import Column, Table
 
-JOINT = "all heads"  # the head of a multi-task model's settings
+JOINT = "all heads"  # in place of a head, in the settings of a multi-task model
 
 _ANSWERS = (
     Column("head_id", pa.string(), "the head"),

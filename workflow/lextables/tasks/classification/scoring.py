@@ -28,7 +28,7 @@ from lextables.tasks.classification.schema import JOINT
 from lextables.tasks.classification.settings import ChoiceSettings, ScoreSettings
 from lextables.tasks.search import best_trial
 
-# Metrics besides those of the evaluators.
+# Metrics that no evaluator has.
 LEFT_OUT = "heads left out"
 ANSWER = "answer"
 PROBABILITY = "probability"
@@ -114,7 +114,10 @@ def by_condition(
 
 
 def _renamed(rows: Iterable[Row], condition: str, group: str) -> list[Row]:
-    """Return rows with `<condition>, <group>, ` before their own group; `all` once."""
+    """Return rows with the groups `<condition>, <group>, <own group>`.
+
+    Of the last two names, one that is `all` is left out; if both are, one remains.
+    """
     renamed: list[Row] = []
     for row in rows:
         names = [group, row["group"]]

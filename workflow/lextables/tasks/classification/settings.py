@@ -44,7 +44,7 @@ class Reading(StepSettings):
     condition: str = ""
     """`<view of the training> > <view of the test>`; empty in a task without views."""
     source: NonNegativeInt = 0
-    """Place of the training whose model reads, in the list of the run's trainings."""
+    """Index of the training whose model reads, among the run's trainings."""
     view: View | None = None
     """The texts that the model reads; None: the columns of the examples."""
     max_length: PositiveInt | None = None
@@ -104,7 +104,7 @@ class TrainingSettings(ExampleSelection, WeightSettings):
     save_every: NonNegativeInt
     """Updates between checkpoints; 0: none."""
     multi_label: bool
-    """Whether an example has any number of right answers, and not one."""
+    """Whether an example has any number of right answers instead of exactly one."""
     loss: Loss
     """One of `multi_head.LOSSES`."""
     sampling: Literal["balanced", "shuffled"]
@@ -118,13 +118,13 @@ class TrainingSettings(ExampleSelection, WeightSettings):
 
 
 class InferenceSettings(ExampleSelection, WeightSettings):
-    """The predictions of trained models, on the weights of other runs.
+    """The predictions of models that other runs trained.
 
-    The weights that are named are those that the trainings start from.
+    ``weights`` names the weights from which these trainings started.
     """
 
     setting: Literal["single", "multi"]
-    """As in `TrainingSettings`."""
+    """One model for each head, or one for all."""
     grid: str
     """Name of the grid of the trainings."""
     tokenizer: WeightSettings
@@ -168,23 +168,26 @@ class LinearSettings(ExampleSelection, FeatureSettings):
     sides: Sides
     """The texts of a pair that are read."""
     multi_label: bool
-    """As in `TrainingSettings`."""
+    """Whether an example has any number of right answers instead of exactly one."""
     percent: PositiveInt = 100
-    """As in `TrainingSettings`."""
+    """Per cent of the training examples."""
     view: View | None = None
-    """As in `TrainingSettings`."""
+    """The texts that are read in training; None: the columns of the examples."""
     readings: tuple[Reading, ...] = ()
-    """As in `InferenceSettings`."""
+    """The views under which the test examples are read, in a task with views."""
     model: str = ""
-    """As in `WeightSettings`, of the sentence encoder; empty for words only."""
+    """The sentence encoder; empty for words only.
+
+    This field and the next ones are as in `WeightSettings`.
+    """
     weights: str = ""
-    """As in `WeightSettings`."""
+    """Hub name, place or folder of the encoder's weights."""
     revision: str | None = None
-    """As in `WeightSettings`."""
+    """Revision on the hub."""
     found: str = ""
-    """As in `WeightSettings`."""
+    """Where the weights were found, in words."""
     content: str | None = None
-    """As in `WeightSettings`."""
+    """Digest of weights in a folder of the user."""
 
 
 class MetricSettings(StepSettings):
@@ -193,7 +196,7 @@ class MetricSettings(StepSettings):
     evaluator: Literal["general", "minority AUPR"]
     """`general`, or the name of a released evaluator."""
     multi_label: bool
-    """As in `TrainingSettings`."""
+    """Whether an example has any number of right answers instead of exactly one."""
 
 
 class ScoreSettings(MetricSettings):
@@ -202,9 +205,9 @@ class ScoreSettings(MetricSettings):
     metrics: tuple[str, ...]
     """Names in `metrics.classification`, for the general evaluator."""
     unit: str | None
-    """Column of the examples whose values are drawn together for intervals."""
+    """Column of the examples with the unit (what intervals sample)."""
     groups: tuple[str, ...] = ()
-    """Columns that are true for examples that are also scored by themselves."""
+    """Columns; the examples for which one is true are also scored as a group."""
     views: Mapping[str, object] = {}
     """The views of the task; without any, predictions have no conditions."""
 
@@ -213,9 +216,9 @@ class ChoiceSettings(MetricSettings):
     """The choice of a trial for each head, or for all heads of a multi-task model."""
 
     setting: Literal["single", "multi"]
-    """As in `TrainingSettings`."""
+    """One model for each head, or one for all."""
     percent: PositiveInt
-    """As in `TrainingSettings`."""
+    """Per cent of the training examples."""
     published: str | None
     """Name of the model in the authors' settings; None: the best of the search."""
     choose_by: str

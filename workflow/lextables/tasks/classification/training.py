@@ -119,7 +119,7 @@ def material(
 def usable(
     heads: Iterable[Row], training: Iterable[Row], to_predict: Iterable[Row]
 ) -> dict[str, list[str]]:
-    """Return {head: answers} of the heads that can be trained and read, sorted."""
+    """Return {head: answers} of the heads that can be trained and predicted, sorted."""
     labels: dict[str, set[tuple[int, ...]]] = defaultdict(set)
     for row in training:
         labels[row["head_id"]].add(labels_of(row))
@@ -147,8 +147,8 @@ def evenly_spaced(answers: Mapping[str, list[str]], most: int) -> dict[str, list
 
 
 _PREDICTIONS = "predictions.parquet"
-# Tokens; with longer texts a processor, where running out of memory cannot be noticed,
-# computes activations again in the backward pass.
+# Tokens.  If texts may be longer, training on a CPU recomputes activations in the
+# backward pass to save memory: on a CPU, running out of memory cannot be noticed.
 _LONG = 1024
 # A function that is called with the model after a number of updates.
 Visit = Callable[[MultiHead, int], None]
@@ -170,8 +170,9 @@ class Environment:
 
 @dataclass(frozen=True)
 class Training:
-    """The common inputs of all models of a run; ``folder`` is that of the encoder's
-    weights.
+    """The common inputs of all models of a run.
+
+    ``folder`` has the weights of the encoder.
     """
 
     settings: TrainingSettings
@@ -309,8 +310,8 @@ def _train_once(
     """Train one model unless it was finished before; return the path of its
     predictions, and its training.
 
-    The predictions are rows of `TRIED`.  With ``tried`` they are those until its
-    training diverged, if it did.
+    The predictions are rows of `TRIED`.  If ``tried`` and the training diverged, they
+    end before that update.
     """
     work = _work(run, heads, trial)
     to_predict = {head: run.material.to_predict[head] for head in heads}

@@ -78,8 +78,8 @@ def each_once(texts: Iterable[Text]) -> Iterator[tuple[str, str]]:
 def read_vectors(path: str | Path) -> Mapping[str, np.ndarray]:
     """Return {text id: vectors of its pieces} from a file of `encode_texts`.
 
-    They are float16 (pieces, dimensions).  The job's runs get the notes of the job that
-    encoded (`run.note_again`).
+    They are float16 (pieces, dimensions).  The notes of the job that encoded the texts
+    are added to the records of this job's runs (`run.note_again`).
     """
     note_again(path)
     pieces_of: dict[str, list[np.ndarray]] = {}

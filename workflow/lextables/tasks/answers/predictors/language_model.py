@@ -1,10 +1,10 @@
-"""Questions about documents for language models.
+"""Predictions of language models that are asked about documents.
 
-Answers are distributions over a question's options (Marotta-Wurgler and Stein, Section
-5, use the model's log-probabilities), after the whole document or the paragraphs most
-similar to the question.  Marks are the probabilities that a paragraph is relevant to a
-question; only the paragraphs most similar to the question are asked about.  The others,
-and those without an answer, get 0.
+An answer is a distribution over a question's options (Marotta-Wurgler and Stein,
+Section 5, use the model's log-probabilities).  The model reads the whole document, or
+the paragraphs most similar to the question.  A mark is the probability that a paragraph
+is relevant to a question.  Only the paragraphs most similar to the question are asked
+about; the others, and those without an answer, get 0.
 
 Prompts that begin with the same text are adjacent, so that a model evaluates the text
 once.
@@ -136,10 +136,10 @@ def texts(
 def answers_of(data: Collection, asker: Asker) -> tuple[Answers, list[Answered]]:
     """Ask about all answered pairs of documents with a text.
 
-    Return the answers by pair, and all answers.  Raises `BadInput`, before any request,
-    if a whole document does not fit the model's window.  The longest document is asked
-    about first, so that a server, which alone may know its tokens, refuses it before
-    anything is paid for.
+    Return the probabilities by pair, and all answers.  Raises `BadInput`, before any
+    request, if a whole document does not fit the model's window.  The longest document
+    is asked about first: if only the server can count its tokens, the server refuses it
+    before anything is paid for.
     """
     model = asker.model
     text_of = dict(texts(data, asker.settings))
@@ -191,7 +191,8 @@ def marks_of(data: Collection, asker: Asker) -> tuple[np.ndarray, list[Answered]
         asked = []
         for row, column in batch:
             question = questions[column]
-            # Its options too, as in Section 5: "question text and option descriptions".
+            # `text` also has the options, as in Section 5 of the paper ("question text
+            # and option descriptions").
             asked.append(asker.question(paragraphs[row], question.text, RELEVANT))
         replies = asker.ask(asked)
         for place, reply in zip(batch, replies, strict=True):
@@ -207,7 +208,7 @@ def _check_window(
     """Raise `BadInput` if a document does not fit the window with each question."""
     if model.window is None:
         return
-    # A model whose tokens only its server knows has a lower bound of their number.
+    # If only its server can count tokens, the model has a lower bound of their number.
     fewest = getattr(model, "fewest_tokens", None)
     count = fewest or model.tokens
     lengths = [

@@ -1,5 +1,6 @@
-"""Choose the settings of each head, or of all together: the authors', or of a
-search.
+"""Choose the settings of each head, or of all heads together.
+
+They are the authors' published settings, or the best trial of a search.
 """
 
 import logging
