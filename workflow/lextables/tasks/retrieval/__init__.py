@@ -1,3 +1,4 @@
-"""Retrieval: queries, a pool of documents and graded judgements; a ranking of documents
-comes back.
+"""Retrieval: for each query, a model ranks the documents of a pool.
+
+Judgements grade how relevant a document is to a query.
 """

@@ -83,8 +83,9 @@ class Collection:
     def texts(
         self, form: str, parts: Iterable[str], only: Sequence[str] | None = None
     ) -> dict[str, str]:
-        """Return {query id: its text in ``form``} of the queries of ``parts``, or of
-        those in ``only``.
+        """Return {query id: its text in ``form``} of the queries of ``parts``.
+
+        Of these, only queries in ``only`` are returned, or all if it is None.
         """
         texts = {}
         for name, query in self.of(*parts).items():

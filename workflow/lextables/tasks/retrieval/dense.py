@@ -17,8 +17,8 @@ from lextables.tasks.retrieval.ranking import Encoders, RankingSettings
 Parts = Sequence[str]  # the texts of a document that are encoded; the nearest counts
 RunQuery = tuple[str, str]  # a condition and a query id
 
-# Texts encoded together: many enough to sort by length.  As many whole opinions take
-# some 600 MB, filtered ones 50 MB.
+# Texts that the encoder gets together: so many that sorting them by length saves
+# padding.  As whole opinions they take some 600 MB, filtered ones 50 MB.
 BATCH = 16384
 
 
@@ -89,7 +89,7 @@ def _batches(
     """Yield batches of documents with at least `BATCH` texts, except the last one.
 
     ``queries_of`` are {document id: the queries that have it in their pool}, and
-    ``texts`` are those of the queries.
+    ``texts`` are {query: its text}.
     """
     batch: Batch = {}
     size = 0
@@ -131,8 +131,8 @@ def _similarities(
 
 
 def nearest(query: np.ndarray, parts: np.ndarray, similarity: str = COSINE) -> float:
-    """Return the largest similarity of a query's vector with those of a document's
-    parts.
+    """Return the largest similarity of a query's vector to the vector of a document's
+    part.
 
     ``query`` is float32 (d,), ``parts`` float32 (parts, d).  With `PRODUCTS` the
     similarity is the inner product, else the negative distance.  `einsum` sums each
@@ -146,9 +146,9 @@ def nearest(query: np.ndarray, parts: np.ndarray, similarity: str = COSINE) -> f
     return float(similarities.max())
 
 
-# Ways to read a document.  Each is a function of its text, which is then analysed once
-# for all queries; it returns a function of a query's text, which returns the parts to
-# compare with the query.
+# Ways to read a document.  Each function analyses the text of a document, once for all
+# queries, and returns a second function.  This takes the text of a query and returns
+# the parts of the document that are compared with the query.
 
 
 def whole(text: str) -> Callable[[str], Parts]:

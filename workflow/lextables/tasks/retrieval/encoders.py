@@ -1,6 +1,6 @@
 """The encoders of a ranking job: functions from texts to vectors.
 
-They look the vectors up in the file of an action `encode`, or are a loaded bi-encoder.
+They read vectors from the file of an action `encode`, or run a loaded bi-encoder.
 """
 
 from lextables.models import bi_encoder, device
@@ -17,8 +17,9 @@ def stored_or_loaded(ranking: Ranking) -> Encoders:
 
 
 def stored(ranking: Ranking) -> Encoders:
-    """Return the vectors that another job encoded; the records get its device and
-    similarity.
+    """Return the vectors that another job encoded.
+
+    The device and the similarity of that job are added to the records.
     """
     (path,) = ranking.encoded
     about = about_of(path)
@@ -28,7 +29,8 @@ def stored(ranking: Ranking) -> Encoders:
 
 
 def load(ranking: Ranking) -> Encoders:
-    """Return the bi-encoder of a job; the records get device and similarity.
+    """Return the bi-encoder of a job; its device and similarity are added to the
+    records.
 
     Vectors are cached in ``ranking.vectors``, unless the settings identify the weights
     neither by content nor by commit (`bi_encoder.cached`).

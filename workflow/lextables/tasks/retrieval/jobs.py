@@ -13,8 +13,7 @@ from lextables.tasks.retrieval.ranking import FILTERED
 
 MODULES = "retrieval.actions"
 TABLES = ("documents", "queries", "judgements")
-# The fields of the registry's task that hits depend on, and those that scores depend
-# on.
+# The fields of the registry's task on which hits depend, and on which scores depend.
 RANKED_BY = ("names", "forms", "pool", "training", "validation", "test", "top_gain")
 SCORED_BY = (*RANKED_BY, "metrics", "groups", "choose_by")
 # A ranking by a system without a model on this machine.  ``{}`` in the pattern stands
@@ -85,9 +84,9 @@ class RetrievalJobs(TaskJobs):
     def reads_stored_vectors(self, run: Run, spec: Spec) -> bool:
         """Whether a ranking reads vectors that an action `encode` stores for all runs.
 
-        It does not if its weights are trained here, which no other run has, if its
-        documents are the hits of other runs, or if queries decide which part of a
-        document is read.
+        A ranking encodes texts itself in three cases: its weights are trained here, its
+        documents are the hits of other runs, or the part of a document that it reads
+        depends on the query.
         """
         if spec.sources:
             return False
@@ -143,7 +142,7 @@ class RetrievalJobs(TaskJobs):
         return kind
 
     def needs(self, action: str, runs: Sequence[Run]) -> dict[str, list[Run]]:
-        """A choice reads the searches, and the hits that these reorder."""
+        """{role: runs}: for a choice, its searches and the hits that they reorder."""
         if action != "choose":
             return {"predictions": list(runs)}
         searched = [run for run in runs if run.experiment == SEARCH]

@@ -74,18 +74,20 @@ class Retriever(Entry):
         "bm25", "okapi", "prior", "bi-encoder", "embedding-api", "fusion", "linear"
     ]
     by: Literal["gain", "length"] | None = None
-    """Of a prior: the gains of documents for other queries, or their length."""
+    """For a prior: it ranks by the gains of documents for other queries, or by their
+    length.
+    """
     index: Literal["query", "corpus"] | None = None
-    """Of `bm25`: one index for each query, of its pool, or one of all documents."""
+    """For `bm25`: one index for each query, of its pool, or one of all documents."""
     model: str | None = None
-    """Registered model; of a linear one with vectors, their encoder."""
+    """Registered model; for a linear retriever with vectors, their encoder."""
     of: tuple[str, ...] = ()
     """The systems of a fusion: keys of other retrievers or fine-tuned bi-encoders."""
     shares: tuple[PositiveFloat, ...] = ()
     """The weights of these systems; none: equal weights."""
     feedback: PositiveInt | None = None
-    """Of a fusion: it fuses twice, and in between the query is moved towards so many of
-    its first hits, in the vectors of the last system (`rankers.feedback`).
+    """For a fusion: it fuses twice.  In between, the query is moved towards this number
+    of first hits, in the vectors of the last system (`rankers.feedback`).
     """
     documents: tuple[DocumentForm, ...] = ("whole",)
     """Ways to read documents.
@@ -100,23 +102,23 @@ class Retriever(Entry):
     hours or days on a CPU.
     """
     chunks: Chunks | None = None
-    """Of `okapi`: its collections are the chunks of LawngNLI's released code; None: the
-    pools of the queries.
+    """For `okapi`: its collections are the chunks of LawngNLI's released code; None:
+    the pools of the queries.
     """
     topics: PositiveInt | None = None
-    """Number of latent topics of a linear one."""
+    """Number of latent topics of a linear retriever."""
     penalty: PositiveFloat | None = None
-    """scikit-learn's C of a linear one."""
+    """scikit-learn's C of a linear retriever."""
     additional: bool = False
     """Whether the row is not in the paper."""
     reranked: bool = True
     """Whether rerankers get its hits."""
     baseline: bool = False
-    """As in `Panel`."""
+    """Published values that the row reaches are marked."""
     lenient: bool = False
-    """As in `Panel`."""
+    """They are not marked (`Panel`)."""
     also_trained_on: tuple[str, ...] = ()
-    """As in `Panel`."""
+    """Data sets or splits that it is trained on besides the training split."""
 
     def fault(self) -> str:
         """What is wrong with the fields of this kind; empty if nothing is."""
@@ -183,11 +185,11 @@ class Reranker(Entry):
     answers: Mapping[str, str] = {}
     """{value of this column: answer}; a value without an entry is itself the answer."""
     score: Literal["probability", "logit"] = "probability"
-    """What of the answer is the relevance."""
+    """Which output for the answer is taken as the relevance."""
     max_length: PositiveInt | None = None
     """Tokens of a pair that the classifier reads, at most; None: as in training."""
     chunks: Chunks | None = None
-    """As in `Retriever`."""
+    """For `okapi`: as in `Retriever`."""
     additional: bool = False
     """Whether the row is not in the paper."""
 
@@ -273,13 +275,13 @@ class Finetuned(Entry):
     additional: bool = False
     """Whether the row is not in the paper."""
     also_trained_on: tuple[str, ...] = ()
-    """As in `Panel`."""
+    """Data sets or splits that it is trained on besides the training split."""
     grids: Mapping[str, RetrievalGrid] = {}
-    """They replace the task's grids of the same names."""
+    """{name: grid}; they replace the task's grids of the same names."""
     temperature: PositiveFloat = 0.05
-    """Of a bi-encoder: it divides the cosines in the loss, but no other similarity."""
+    """For a bi-encoder: it divides the cosines in the loss, but no other similarity."""
     documents: PositiveInt = 8
-    """Of a bi-encoder: documents for each query of a batch."""
+    """For a bi-encoder: documents for each query of a batch."""
 
 
 class RetrievalTables(Entry):
@@ -309,7 +311,7 @@ class RetrievalTask(Task):
     form_queries: tuple[str, ...] = ()
     """Ids of the queries that are also ranked in the other forms."""
     pool: Literal["judged", "all"] = "judged"
-    """Which documents a query's hits are among: those judged for it, or all."""
+    """The documents that are ranked for a query: all judged for it, or all."""
     top: PositiveInt = 100
     """Number of hits that a retriever returns."""
     training: str = "train"
@@ -329,12 +331,12 @@ class RetrievalTask(Task):
     retrievers: Mapping[Key, Retriever]
     rerankers: Mapping[Key, Reranker] = {}
     asking: RerankingPrompts | None = None
-    """For language models."""
+    """Needed for language models."""
     finetuned: Mapping[Key, Finetuned] = {}
     averages: PositiveInt = 1
     """Number of runs whose mean is a published score of a fine-tuned model."""
     grids: Mapping[str, RetrievalGrid] = {}
-    """By name; `paper` has the paper's settings."""
+    """{name: grid}; `paper` has the paper's settings."""
 
     @property
     def trained_models(self) -> list[tuple[str, Any]]:
@@ -719,8 +721,8 @@ class RetrievalPlanner(Planner):
     ) -> tuple[Run, ...]:
         """Register the runs of a fusion for a form of the queries, one per seed.
 
-        ``parts`` are the runs of its systems.  A system with fewer seeds gives its runs
-        again and again.
+        ``parts`` are the runs of its systems.  The runs of a system with fewer seeds
+        are used repeatedly.
         """
         fused = []
         longest = max(parts, key=len)
@@ -1027,8 +1029,8 @@ class RetrievalPlanner(Planner):
         """Register the trainings of a fine-tuned model, one per seed.
 
         In a grid with several trials, the best trial is selected by reranking ``hits``,
-        or without hits by ranking all candidates.  The trainings are then those of the
-        model ``chosen``, because each retriever may select another trial.
+        or without hits by ranking all candidates.  The trainings then have the model
+        name ``chosen``, because another trial may be selected for each retriever.
         """
         grid = self.grid(tuned)
         budget = self.context.grid

@@ -1,4 +1,4 @@
-"""What a ranker is given: the collection, the settings of its runs and its files."""
+"""The input of a ranker: the collection, the settings of its runs, and its files."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -67,7 +67,7 @@ class Ranking:
 
     collection: Collection
     settings: Mapping[str, JsonObject]
-    """{condition: settings of its run}; they differ only in those of
+    """{condition: settings of its run}; the runs differ only in settings of
     `RankingSettings`.
     """
     hits: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -81,7 +81,7 @@ class Ranking:
     encoded: Sequence[str] = ()
     """The file with the vectors of texts, if another job encoded them."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
-    """The config's choice."""
+    """The config key ``device``."""
     vectors: str = ""
     """The folder of cached vectors."""
     asking: JsonObject = field(default_factory=dict)
@@ -119,8 +119,8 @@ class Ranking:
             record.update(fields)
 
     def note_training(self) -> None:
-        """Add the record of the training to those of all runs, if weights were trained
-        here.
+        """Add the record of the training to the records of all runs, if another run
+        trained the weights.
         """
         if self.trained:
             self.note(trained=read_json(self.trained[1]))

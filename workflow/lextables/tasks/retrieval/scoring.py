@@ -21,15 +21,15 @@ def scores(
     collection: Collection,
     only: Sequence[str] | None = None,
 ) -> list[Row]:
-    """Score the hits of a run on the test queries, or those in ``only``; sorted rows of
-    `run.SCORES`.
+    """Score the hits of a run on the test queries, or only on the queries ``only``;
+    return sorted rows of `run.SCORES`.
 
     With the pool ``judged`` only the documents judged for a query are ranked: other
     hits are dropped, since their gain is unknown (ACORD, Appendix C.5.2).  With the
-    pool ``all`` they remain, with gain 0.  A metric that the paper's text defines
-    differently from its tables also has the reading `, strict`, the text's.  Groups are
-    ``all``, each value of the task's columns ``groups``, and each query.  Raises
-    `BadInput` for a document that is ranked twice for a query.
+    pool ``all`` they remain, with gain 0.  If the paper's text defines a metric
+    differently from its tables, the metric of the text is computed too; its name ends
+    with `, strict`.  Groups are ``all``, each value of the task's columns ``groups``,
+    and each query.  Raises `BadInput` for a document that is ranked twice for a query.
     """
     task = collection.task
     queries = {}

@@ -31,7 +31,7 @@ from lextables.tasks.submitted import (
 )
 
 TREC = ("query", "Q0", "document", "rank", "score", "tag")  # the fields of a line
-MARKS = ("Q0", "0")  # what the second field mostly is; the first is preferred
+MARKS = ("Q0", "0")  # usual texts of the second field; Q0 is preferred
 AFTER_SECOND = 4  # number of fields after the second
 BEST_FIRST = "give the best document the highest score"
 _WORD = re.compile(r"\S+")
@@ -105,10 +105,11 @@ def predictions(
 
 
 def _check_scores(hits: Mapping[str, Hits], name: str) -> None:
-    """Raise `BadInput` if all hits of a file have one score, and its ranks have another
-    order than that of ties, by descending document id.
+    """Raise `BadInput` if all hits of a file have the same score, but ranks in another
+    order than by descending document id.
 
-    As in trec_eval, ranks order no hits.
+    Such ranks would be lost: as in trec_eval, hits are ordered by score, ties by
+    descending id.
     """
     scores = set()
     are_in_order = True
@@ -225,7 +226,7 @@ def _is_number(text: str) -> bool:
 
 
 def _csv(file: File) -> Records:
-    """Yield the hits of a table with these columns."""
+    """Yield the hits of a csv file."""
     return file.table("query_id", "document_id", "score")
 
 

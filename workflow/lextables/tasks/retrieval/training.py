@@ -190,7 +190,8 @@ def _train(
     model = run.tuning.load(run.settings, run.device, run.seed)
 
     def visit_unchanged(updates: int) -> None:
-        # Dropout uses the same generators as training, so their state is restored.
+        # If the visit draws random numbers, training must not change: the generators
+        # get their state back.
         state = random_state(run.device)
         training = model.training
         model.eval()

@@ -1,4 +1,4 @@
-"""Choose learning rate and updates on the validation queries."""
+"""Choose the learning rate and the number of updates by the validation queries."""
 
 import logging
 
@@ -14,8 +14,8 @@ _log = logging.getLogger("lextables")
 def run(job: Job) -> None:
     """Record the chosen trial and the means of all trials (`scoring.choose`).
 
-    The searches of a reranker reorder the hits of a first stage; those of a retriever
-    have no hits as input.
+    The searches of a reranker reorder the hits of a first stage; the searches of a
+    retriever have no hits as input.
     """
     with recorded(job.output("record"), job.settings) as record:
         runs = {}

@@ -9,10 +9,10 @@ from lextables.tasks.retrieval.scoring import by_query, scores
 
 
 def run(job: Job) -> None:
-    """Write the scores, and those of each query."""
+    """Write the scores, and what each query contributes."""
     data = collection.load(job.inputs["data"], job.task)
     (predictions,) = job.inputs["predictions"]
-    # A further wording of the queries may be ranked for some of them only; None is all.
+    # An additional wording may be ranked for some of the queries only; None is all.
     rows = scores(read(predictions), data, job.task["queries"])
     write(SCORES, rows, job.output("scores"))
     write(UNITS, by_query(rows, data), job.output("units"))

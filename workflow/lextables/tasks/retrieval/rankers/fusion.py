@@ -35,9 +35,9 @@ def fuse(systems: Sequence[Scores], shares: Sequence[float], top: int | None) ->
 
     ``shares`` are the weights of the ``systems``; at most ``top`` hits per query are
     kept, ties by id ascending.  A document that a system did not return gets that
-    system's lowest score: its own would not be higher.  Scores are standardised within
-    a query over the documents that any system returned; a system with equal scores for
-    all of them has no influence.
+    system's lowest score, since its unknown score is not higher.  Scores are
+    standardised within a query over the documents that any system returned; a system
+    with equal scores for all of them has no influence.
     """
     queries: set[str] = set()
     for system in systems:

@@ -65,7 +65,7 @@ class Reranked:
 
 @dataclass(frozen=True)
 class Candidates:
-    """What the model is asked about."""
+    """The queries and documents that the model is asked about."""
 
     queries: Mapping[str, str]
     """{query id: text}."""
@@ -143,7 +143,7 @@ def expected(candidates: Candidates, run: AskingSettings) -> tuple[int, int]:
     """Return the largest number of questions, and the characters of the documents in
     them.
 
-    Of pairs, the characters are an estimate: those of documents of mean length.
+    For pairs, the characters are estimated by the mean length of the documents.
     """
     texts = candidates.texts.values()
     characters = sum(map(len, texts))
@@ -202,8 +202,8 @@ def rated(
 ) -> tuple[list[float | None], JsonObject]:
     """Return the rating of each prompt (None without one), and counts.
 
-    A rating is the mean of the ratings, weighted by their probabilities.  If the model
-    reports no probabilities, it is the rating that it writes.
+    The rating of a prompt is the mean of 1 to 5, weighted by their probabilities.  If
+    the model reports no probabilities, it is the rating that the model writes.
     """
     ratings: list[float | None] = []
     outside: list[float] = []

@@ -118,7 +118,7 @@ def rank(ranking: Ranking) -> HitsByCondition:
     """
     loaded = None
     if "weights" in ranking.model:
-        # They load torch, which a model of words does not need.
+        # These modules load torch, which a model of words does not need.
         from lextables.models import own_settings
         from lextables.tasks.retrieval import encoders
 
@@ -222,8 +222,8 @@ def fit(
 def _sample(gain: np.ndarray, most: int, generator: np.random.Generator) -> np.ndarray:
     """Return the indices of all relevant documents and of a random sample of others.
 
-    They are ``most`` in all, or more if the relevant ones are; at least one other
-    document is among them, if there is any.
+    At most ``most`` are returned, but always all relevant documents and one other, if
+    there is any.
     """
     relevant = np.flatnonzero(gain)
     others = np.flatnonzero(gain == 0)
