@@ -34,7 +34,7 @@ _NO_QUOTES = (NONE, *map(str.upper, ANSWERS))
 # Words that a piece shares with the one before, so that no passage is lost between
 # them.
 OVERLAP = 100
-# A probability is at least as far from 0 and 1 where its logit is computed.
+# For its logit, a probability is at least this far from 0 and 1.
 _CERTAIN = 1e-6
 _QUOTE_MARKS = " \t\"'“”‘’`*•-"  # what models write around a quote
 # The number or letter of a quote in a list: "1. ", "(a) ", "- iv) ".
@@ -50,11 +50,14 @@ class Pieces(StepSettings):
     tokens: PositiveInt = 300
     """Tokens of an answer, at most."""
     least: float = Field(0.01, ge=0, le=1)
-    """Least probability of a passage of which the model is asked to quote it."""
+    """If a piece has a passage with at least this probability, the model is asked to
+    quote it.
+    """
     questions: PositiveInt | None = None
     """Questions about a contract that are asked; None: all.
 
-    The others have the empty prediction."""
+    The other questions have the empty prediction.
+    """
 
 
 class AskingSettings(LanguageModelSettings, Pieces):

@@ -466,8 +466,8 @@ _KEYWORDS = tuple(
     for words in (r"shall|will", r"not ", r"provided|except", r"means", r"hereby")
 )
 _QUOTES = frozenset('"“”(')  # beside a name where it is defined
-FORM_FEATURES = 16  # the features that `_form` returns
-MENTION_FEATURES = 7  # those that `_mentions` returns
+FORM_FEATURES = 16  # number of features that `_form` returns
+MENTION_FEATURES = 7  # number of features that `_mentions` returns
 FAR = 14.0  # the logarithm of a position beyond all contracts
 
 
@@ -493,8 +493,8 @@ def context_features(
 def text_features(candidates: Candidates, segments: Segments) -> np.ndarray:
     """Return features of the form of each text and, for parts, of its mentions.
 
-    float32 (candidates, features).  The last `MENTION_FEATURES` columns are those of
-    mentions, zero for whole segments.
+    float32 (candidates, features).  The last `MENTION_FEATURES` columns are about
+    mentions; they are zero for whole segments.
     """
     defined: dict[int, dict[str, int]] = {}
     width = FORM_FEATURES + MENTION_FEATURES
@@ -588,13 +588,19 @@ def _bare(name: str) -> str:
 
 
 def overlap_features(candidates: Candidates, logits: np.ndarray) -> np.ndarray:
-    """Return features of each candidate and of those of its contract ranked above it.
+    """Return features of each candidate together with the higher-ranked candidates of
+    its contract.
 
     float64 (candidates, features).  ``logits`` (candidates,) are the scores of the
     second of three models (see `linear`), which also rank the candidates.  The features
-    of overlapping ones above it are whether there are any, the logit of the best, the
-    highest Jaccard index, that of the best, and their number; the features of the
-    others above it are their number and the sum of their odds, as a logarithm.
+    are
+
+    - the logit of the candidate;
+    - for the higher-ranked candidates that overlap it: whether there are any, the logit
+      of the best, the highest Jaccard index, the Jaccard index of the best, and the
+      logarithm of their number;
+    - for the other higher-ranked candidates: the logarithms of their number and of the
+      sum of their odds.
     """
     overlapping = np.zeros((len(logits), 5))
     elsewhere = np.zeros((len(logits), 2))
@@ -633,6 +639,7 @@ def new_answers(
 
     bool (candidates,) each.  ``matched`` are the answers of its contract that each
     candidate finds.  An answer is new if no higher-ranked candidate finds it.
+
     A candidate that only finds answers found before is not used for training: the
     evaluator neither rewards nor punishes it.  One that finds none is used.
     """

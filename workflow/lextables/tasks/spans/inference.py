@@ -1,7 +1,7 @@
-"""Prediction of spans with the n-best rule of the released CUAD code.
+"""Prediction of spans with the n-best rule of the released CUAD code (utils.py,
+compute_predictions_logits).
 
-That is utils.py, compute_predictions_logits.  It works with every question-answering
-model of transformers.
+The model may be any question-answering model of transformers.
 
 CUAD's and MAUD's utils.py (get_final_text, also in transformers 4) join the tokens of a
 span to a text, search it in the span's words as BERT's basic tokenizer writes them, and

@@ -225,8 +225,8 @@ def _out_of_fold_logits(
 ) -> np.ndarray:
     """Return the third model's out-of-fold logit of each candidate, float64.
 
-    ``folds`` state for each fold which candidates are in it; only those that
-    ``is_used`` names are trained on.
+    ``folds`` state for each fold which candidates are in it; only the candidates for
+    which ``is_used`` is true are trained on.
     """
     logits = np.zeros(len(features))
     for held in folds:
@@ -240,14 +240,14 @@ def _by_category(
     candidates: Sequence[Candidates], logits: np.ndarray
 ) -> list[ScoredCandidates]:
     """Return the candidates of each category with their part of ``logits``."""
-    # Where the part of each category ends; the last one ends at the end.
+    # The end of each category's part, except that of the last one.
     *bounds, _ = np.cumsum([len(own.contract) for own in candidates])
     return list(zip(candidates, np.split(logits, bounds), strict=True))
 
 
 @dataclass(frozen=True)
 class _SecondRows:
-    """What the second model of one category learns from; one row for each candidate."""
+    """The training data of the second model of one category, a row per candidate."""
 
     features: np.ndarray
     """float64 (candidates, features)."""
@@ -511,13 +511,13 @@ def spans_of(
     settings: LinearRun,
     vectors: np.ndarray | None = None,
 ) -> Iterator[Row]:
-    """Yield the rows of `schema.NBEST` for ``asked``, sorted by question id.
+    """Yield the rows of `schema.NBEST` for the questions ``asked``, sorted by id.
 
     ``texts`` maps contract ids to texts; ``vectors`` are those of their segments,
     contracts sorted by id, if the model uses vectors.
 
     The start logit is the candidate's logit and the end logit is 0.  Each candidate has
-    a probability of its own, so those of a question need not sum to one.  The empty
+    a probability of its own; over a question they need not sum to one.  The empty
     prediction has one minus the probability of the best span.  Raises `BadInput` for a
     category without training examples.
     """

@@ -38,7 +38,9 @@ class LinearSettings(StepSettings):
     dense: float = 1.0
     """Inverse L2 penalty of the segment models that read vectors."""
     share: float = Field(default=0.5, ge=0, le=1)
-    """Weight of the vector models' logits; those of the word models have 1 - share."""
+    """Weight of the logits of vector models; the logits of word models have the weight
+    1 - share.
+    """
     max_length: PositiveInt = 64
     """Tokens of a segment that its vector is made of, at most."""
 
@@ -47,9 +49,9 @@ class LinearRun(LinearSettings):
     """The training of a linear model, or the prediction with it."""
 
     kind: Literal["linear"] = "linear"
-    """Distinguishes the run from those of fine-tuned models."""
+    """Distinguishes the run from runs of fine-tuned models."""
     features: Literal["words", "vectors", "both"]
-    """What segments are scored by."""
+    """The features by which segments are scored."""
     relaxed: str | None
     """In categories whose name contains this text, a candidate that contains an answer
     is also correct; None: in no category.
@@ -59,12 +61,15 @@ class LinearRun(LinearSettings):
     out_of_fold: bool = False
     """Whether the training also saves predictions for its own contracts."""
     model: str | None = None
-    """The encoder of the vectors (`WeightSettings`); None: words only."""
+    """The encoder of the vectors; None: words only.
+
+    This field and the next ones are as in `WeightSettings`, or None without an encoder.
+    """
     weights: str | None = None
-    """As in `WeightSettings`; None without an encoder."""
+    """Hub name, place or folder of the encoder's weights."""
     revision: str | None = None
-    """As in `WeightSettings`."""
+    """Revision on the hub."""
     found: str | None = None
-    """As in `WeightSettings`; None without an encoder."""
+    """Where the weights were found, in words."""
     content: str | None = None
-    """As in `WeightSettings`."""
+    """Digest of weights in a folder of the user."""

@@ -127,7 +127,7 @@ def _touching(places: Sequence[Row], text: str) -> Iterator[list[Row]]:
 
 
 def _joined(touching: Sequence[Row], text: str) -> Iterator[JsonObject]:
-    """Yield the joined spans of a group; a group without improbable spans is one."""
+    """Yield the joined spans of a group: one, if no span of it is improbable."""
     best = max(row["probability"] for row in touching)
     probable_rows = [row for row in touching if row["probability"] >= MIN_SHARE * best]
     # Without the improbable spans between them, the others may no longer touch.

@@ -28,7 +28,7 @@ OUTPUTS = Table(
         Column("output", pa.string(), f"the quoted passages, or “{NO_CLAUSE}”"),
     ),
     key=("question_id",),
-    row_group=64,  # outputs may be whole contracts,
+    row_group=64,  # outputs may be whole contracts
 )
 OUT_OF_FOLD = "out_of_fold.parquet"  # in the folder of a linear model's weights
 THRESHOLDS = tuple(step / 100 for step in range(1, 100))
@@ -181,10 +181,11 @@ def frequent_categories(
 ) -> tuple[list[str], dict[str, float]]:
     """Return the categories for which the whole contract is the best output.
 
-    They are the first of all categories, sorted by their training ``questions`` with an
-    answer (ties by name).  With their number ``metric`` is highest if questions of the
-    other categories are answered with `NO_CLAUSE`.  The second result are all metrics
-    there.  ``texts`` and ``golds`` as in `curve`.
+    Categories are sorted by how many of their training ``questions`` have an answer,
+    most first, ties by name.  The first n are returned.  If their questions are
+    answered with the whole contract, and all others with `NO_CLAUSE`, this n has the
+    highest ``metric``.  The second result are the values of all metrics with this n.
+    ``texts`` and ``golds`` are as in `curve`.
     """
     answered: dict[str, int] = defaultdict(int)
     whole: dict[str, np.ndarray] = defaultdict(lambda: np.zeros(COUNTS))

@@ -1,4 +1,8 @@
-"""The runs of a span-extraction task: models fine-tuned here or by the authors."""
+"""The runs of a span-extraction task.
+
+They are of encoders, fine-tuned here or by the authors, of linear models, of language
+models, and of controls, which read no contract.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -60,13 +64,14 @@ class Panel(planner.Panel):
     ] = "encoder"
     """How the model answers.
 
-    An `encoder` is fine-tuned, and a `language-model` is asked without training.  The
-    others read no contract: a `fixed` one always gives one output, and `frequent` and
-    `relaxed` ones answer frequent categories, or the task's relaxed one, with the whole
-    contract.
+    An `encoder` is fine-tuned, a `linear` model is trained on words or vectors, and a
+    `language-model` is asked without training.  The others are controls, which read no
+    contract: a `fixed` one always gives the same output, a `frequent` one answers
+    frequent categories with the whole contract, and a `relaxed` one the task's relaxed
+    category.
     """
     model: str = ""
-    """Registered model; of a linear one with vectors, their sentence encoder."""
+    """Registered model; for a linear model of vectors, the sentence encoder."""
     features: Literal["words", "vectors", "both"] = "words"
     """Features of a linear model."""
     exact: bool = False
@@ -74,9 +79,9 @@ class Panel(planner.Panel):
     out_of_fold: bool = False
     """Its training also predicts the training contracts, for other data sets."""
     family: str = "ours"
-    """By which tables select rows."""
+    """A name by which tables select rows."""
     pretrained: bool = False
-    """Goes through masked-language-model training on contracts first."""
+    """The model is first pretrained on contracts (masked language modelling)."""
     released: str | None = None
     """File of the authors' fine-tuned weights."""
     joined: str | None = None
@@ -160,17 +165,18 @@ class SpanTask(Task):
     averages: PositiveInt = 1
     """Number of runs whose mean is a published score."""
     grids: Mapping[str, SpanGrid] = {}
-    """By name; `paper` has the paper's settings."""
+    """{name: grid}; `paper` has the paper's settings."""
     pretraining: Mapping[str, Pretraining] = {}
-    """By name of the grid."""
+    """{name of a grid: the pretraining under it}."""
     linear: LinearSettings | None = None
-    """For linear models."""
+    """Needed for linear models."""
     trainings_of: str = ""
     """Data set of another paper with the same training contracts and questions.
 
-    If it is planned, its trainings are used (`planning.paper_plan.share_trainings`)."""
+    If it is planned, its trainings are used (`planning.paper_plan.share_trainings`).
+    """
     asking: Asking | Writing | None = None
-    """For language models."""
+    """Needed for language models."""
 
     @property
     def trained_models(self) -> Iterable[tuple[str, Any]]:
@@ -699,7 +705,7 @@ class SpanPlanner(Planner):
         )
         inference = self.inference_settings(panel, weights)
         return Search(
-            # Of both, because a trial is trained and then predicts.
+            # Settings of training and inference: a trial is trained, then predicts.
             settings={**inference.plain(), **settings.plain()},
             trials=[
                 planner.Trial(_trial_name(trial), trial.plain()) for trial in trials

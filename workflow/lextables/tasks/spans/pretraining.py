@@ -147,7 +147,9 @@ def pack(
 def _encoded(
     tokenizer: PreTrainedTokenizerBase, texts: Iterable[str]
 ) -> Iterator[list[int]]:
-    """Yield the token ids of each text, with a separator at the end; no empty texts."""
+    """Yield the token ids of each text that is not empty, with a separator at the
+    end.
+    """
     iterator = iter(texts)
     while batch := list(itertools.islice(iterator, TEXTS_AT_ONCE)):
         with quiet():

@@ -64,9 +64,9 @@ NBEST = Table(
 class PredictedSpan:
     """A prediction for a question: characters [start, end) of the contract.
 
-    They are -1 and -1 for the empty one (`NBEST`, which has the other fields).  A model
-    with one logit for the whole span has it as ``start_logit``, and an ``end_logit`` of
-    0.
+    ``start`` and ``end`` are -1 for the empty prediction.  All fields are columns of
+    `NBEST`.  A model with one logit for the whole span has it as ``start_logit``, and
+    an ``end_logit`` of 0.
     """
 
     released_text: str
@@ -108,6 +108,6 @@ def _order(span: PredictedSpan) -> tuple[float, float, int, int]:
 
 
 def span_rows(question_id: str, spans: Iterable[PredictedSpan]) -> Iterator[Row]:
-    """Yield the rows of `NBEST` of a question; ``spans`` are its best first."""
+    """Yield the rows of `NBEST` of a question; ``spans`` are its spans, best first."""
     for rank, span in enumerate(spans):
         yield {"question_id": question_id, "rank": rank, **vars(span)}

@@ -40,7 +40,7 @@ class SegmentModel:
     """A linear model of each feature matrix (`segment_features.feature_matrices`)."""
 
     vocabularies: Vocabularies | None
-    """Those of the matrix of words; None for a model of vectors only."""
+    """The vocabularies of the matrix of words; None for a model of vectors only."""
     linear: tuple[Linear, ...]
     """The models, in the order of the matrices."""
     share: float

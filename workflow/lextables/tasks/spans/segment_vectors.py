@@ -67,9 +67,9 @@ def read_vectors(
     """Return the vectors of segments, float32 (segments, dimensions); None without a
     file.
 
-    They are in the order of the contracts ``names``.  The job's runs get the notes of
-    the job that encoded (`run.note_again`).  Raises `BadInput` for a contract
-    without vectors.
+    They are in the order of the contracts ``names``.  The notes of the job that encoded
+    the segments are added to the records of this job's runs (`run.note_again`).  Raises
+    `BadInput` for a contract without vectors.
     """
     if not paths:
         return None

@@ -24,7 +24,7 @@ _NO_SENTENCE_END = re.compile(
     rf"(?:\b(?:{'|'.join(map(re.escape, _ABBREVIATIONS))})|\b[A-Z]"
     r"|(?:^|\s)\(?(?:\d{1,2}|[ivxIVX]{1,4})(?:\.\d{1,2}){0,3})\.$"
 )
-_LONGEST_TAIL = 12  # characters, with the full stop, in which such a thing is searched
+_LONGEST_TAIL = 12  # characters, with the full stop, in which it is searched
 _BREAK = re.compile(
     r"(?P<stop>[.?!;:][”\"')\]]*)(?P<space>\s+)(?=[“\"'(\[]*[A-Z0-9(])"  # a sentence's end
     r"|(?P<blank>(?<!\s)\s*\n\s*\n\s*)"  # a blank line

@@ -45,9 +45,9 @@ class FineTuning(StepSettings):
     optimiser: Optimiser
     """AdamW and the course of the learning rate."""
     learning_rate: float | None = None
-    """Of the chosen `SpanTrial`; None before the choice."""
+    """Highest learning rate, of the chosen `SpanTrial`; None before the choice."""
     epochs: PositiveInt | None = None
-    """Of the chosen `SpanTrial`; None before the choice."""
+    """Passes, of the chosen `SpanTrial`; None before the choice."""
     max_updates: PositiveInt | None = None
     """Highest number of updates; None: no limit."""
     bf16: bool = False

@@ -1,8 +1,8 @@
 """Submitted n-best spans, in the form of the release: ``nbest_predictions_.json``.
 
-If the task scores text outputs, these may also be submitted as csv or JSON lines.  From
-n-best spans, the output quotes those that are at least as probable as the empty
-prediction.
+If the task scores text outputs, these may also be submitted as csv or JSON lines.  If
+n-best spans are submitted, the output quotes the spans that are at least as probable as
+the empty prediction.
 
 The form has the text of a span but not its position, which is searched in the contract:
 paper mode scores the texts as they are, strict mode the contract's characters.
@@ -63,9 +63,9 @@ def _json_probability(value: Any) -> float:
 
 
 class SpanRow(SubmittedRow):
-    """A released prediction.
+    """A prediction in the form of the release.
 
-    The positions are those of its first and last word in the contract.
+    The two positions are the numbers of its first and its last word in the contract.
     """
 
     text: str

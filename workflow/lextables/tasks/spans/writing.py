@@ -1,7 +1,7 @@
 """Text outputs of a language model that is asked one question at a time.
 
-It reads the whole contract, or only the candidates of a linear model.  The contract
-stands before the question, and the questions about a contract follow one another, so
+The model reads the whole contract, or only the candidates of a linear model.  The
+contract stands before the question, and the questions about it follow one another, so
 that a server or an engine can keep the contract in its cache.  A contract that exceeds
 the model's window is read in parts, and the outputs that quote something are joined.
 """
@@ -32,7 +32,8 @@ class WritingLimits(StepSettings):
     questions: PositiveInt | None = None
     """Questions about a contract that are asked; None: all.
 
-    The others have an empty output, like a question without an answer."""
+    The other questions have an empty output, like a question without an answer.
+    """
 
 
 class WritingSettings(LanguageModelSettings, WritingLimits):
@@ -115,14 +116,16 @@ def _quotes(output: str) -> bool:
 
 @dataclass(frozen=True)
 class _Writer:
-    """Makes the requests to a model; answers have ``tokens`` tokens, at most."""
+    """Makes the requests to a model; its answers have at most ``tokens`` tokens."""
 
     model: LanguageModel
     template: Template
     tokens: int
 
     def about_contract(self, text: str, asked: Sequence[Row]) -> Iterator[list[Asked]]:
-        """Yield the requests about each part of a contract; they begin alike."""
+        """Yield the requests about each part of a contract; those about one part begin
+        with the same text.
+        """
         longest = max((row["question"] for row in asked), key=len, default="")
         for part in self._parts(text, longest):
             yield [self._request(row, part) for row in asked]

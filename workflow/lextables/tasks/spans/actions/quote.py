@@ -1,4 +1,6 @@
-"""Write the outputs of a linear model, which quote its spans, or of a control."""
+"""Write the outputs of a linear model, which quote its spans, or of a control, which
+reads no contract.
+"""
 
 import logging
 from collections.abc import Mapping
@@ -22,7 +24,8 @@ def run(job: Job) -> None:
     - `fixed`: the same output for all, in which ${contract} is the contract's text.
     - `frequent`: the contract where that is best for the category in training.
     - `relaxed`: a span, not a text: the contract for a relaxed category, else empty.
-    - `linear`: a model's spans, from the threshold on that is best out of fold.
+    - `linear`: the spans of a model, from a threshold of their probability on, which is
+      the best one for the model's out-of-fold predictions.
     """
     settings = outputs.QuotingSettings(**job.settings)
     contracts, question_rows, answers = job.inputs["data"]

@@ -17,8 +17,8 @@ def run(job: Job) -> None:
     """
     settings = CuttingSettings(**job.settings)
     contracts, questions, examples = map(Path, job.inputs["data"])
-    # Weights that another run makes are an input; others are found on this machine or
-    # fetched.  Only the tokenizer is read.
+    # Weights that another run makes are an input; other weights are found on this
+    # machine or fetched.  Only the tokenizer is read.
     weights = next(iter(job.inputs["weights"]), None)
     counts = write_parts(
         contracts,
