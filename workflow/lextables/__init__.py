@@ -1,8 +1,8 @@
 """lextables: the result tables of five legal-NLP papers, rebuilt from raw sources.
 
-Data flows one way: source, data set, run, predictions, scores, table, report.  Every
-module here is plain functions that can be imported and tested without Snakemake;
-``workflow/scripts`` calls them.
+Data flows one way: source, data set, run, predictions, scores, table, report.  The
+modules can be imported and tested without Snakemake; the scripts of the rules
+(``workflow/scripts``) call them.
 
 `published`, `load`, `score` and `compare` are for notebooks (docs/python.md).
 """
@@ -33,8 +33,8 @@ def find_root() -> Path:
 
 ROOT = find_root()
 
-# The version is in pyproject.toml: here, a new version would change the code of every
-# rule.
+# The version is read from pyproject.toml.  If it were written here, each new version
+# would change the fingerprint of every rule, and rerun all jobs.
 _PROJECT = ROOT / "pyproject.toml"
 __version__: str = (
     tomllib.loads(_PROJECT.read_text(encoding="utf-8"))["project"]["version"]
@@ -42,8 +42,8 @@ __version__: str = (
     else "0+unknown"
 )
 
-# A rule's script imports modules with so many objects that looking for garbage among
-# them takes a sixth of the time.  `lextables.pipeline.job` begins to look.
+# A rule's script imports modules with very many objects: collecting garbage would take
+# a sixth of the time of the imports.  `lextables.pipeline.job` switches it on again.
 if hasattr(__main__, "snakemake"):
     gc.disable()
 

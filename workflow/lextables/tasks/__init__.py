@@ -1,1 +1,4 @@
-"""The four tasks: what is asked of a model, built once whatever the paper."""
+"""The four tasks (retrieval, spans, classification, answers).
+
+Each is implemented once for all papers.
+"""

@@ -1,7 +1,7 @@
-"""What a task states of its actions: the tables, features and fields that each reads.
+"""The actions of a task: the tables, features and fields that each of them reads.
 
-Each task has a subclass of `TaskJobs`, in its module ``jobs``.  `planning.jobs` makes
-the job of a run from it, and `job.Job` is what the action is then given.
+Each task has a subclass of `TaskJobs`, in its module ``jobs``.  From it `planning.jobs`
+makes the job of each run, and the action gets the job as a `job.Job`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,20 +13,20 @@ from lextables.pipeline.run import Run
 from lextables.tasks.planner import Spec
 
 MODEL_THREADS = 4  # of a job with a model
-LINEAR = "linear"  # the kind of models without tokens
+LINEAR = "linear"  # the kind of linear models, which read no tokens
 OWN_LENGTH = 0  # in the name of a file of vectors: the encoder's own maximum length
-LINEAR_ACTIONS = ("train", "predict")  # those with a module for linear models
+LINEAR_ACTIONS = ("train", "predict")  # actions with a module for linear models
 
 
 @dataclass(frozen=True)
 class Action:
-    """What a task states of an action."""
+    """An action of a task: its module, its inputs, and the resources of its jobs."""
 
     module: str
-    """Its module, below `lextables.tasks`."""
+    """The module with its code, below `lextables.tasks`."""
     _: KW_ONLY
     tables: tuple[str, ...] = ()
-    """The tables of the data set that it reads, by the task's names for them."""
+    """The tables of the data set that it reads, under the task's names."""
     fields: tuple[str, ...] = ()
     """The fields of the registry's task that it reads."""
     module_pattern: str = ""
@@ -38,12 +38,14 @@ class Action:
     are only reused for the same data.
     """
     model: bool = False
-    """Whether a model works in its job, which then requests memory, time and a GPU by
-    the work of its runs.  Other jobs request ``mem_mb`` and ``minutes``.
+    """Whether its jobs run a model.  They then request memory, time and a GPU by the
+    estimated work of the model (`resources`); other jobs request ``mem_mb`` and
+    ``minutes``.
     """
     asks: bool = False
-    """Whether it asks a language model, for ``minutes`` at least."""
+    """Whether it asks a language model; its jobs then request at least ``minutes``."""
     mem_mb: int = 4000
+    """Megabytes of memory."""
     minutes: int = 30
     threads: int = 1
 
@@ -53,14 +55,14 @@ class TaskJobs:
 
     ``task`` is the registry's task of the data set ``name``.  The folder ``data`` has
     its tables, and its features are below ``folder``.  In the methods, ``action`` is
-    the name of an action, except where its type is `Action`; ``settings`` and ``spec``
-    are those of a run.
+    the name of an action, except where its type is `Action`; ``settings`` are the
+    settings of a run, and ``spec`` also has its dependencies.
     """
 
     ACTIONS: ClassVar[Mapping[str, Action]]
     # {experiment: its action}; other experiments have the name of their action.
     EXPERIMENTS: ClassVar[Mapping[str, str]] = {"read": "predict", "choice": "choose"}
-    # The setting with the length of what an encoder reads at once.
+    # The setting with the length of a text that an encoder reads at once.
     VECTOR_SIZE: ClassVar[str] = "max_length"
 
     def __init__(self, name: str, task: Any, data: str, folder: str) -> None:
@@ -88,7 +90,7 @@ class TaskJobs:
         return [f"{self.data}/{table}.parquet" for table in tables]
 
     def names(self) -> Mapping[str, str]:
-        """{the task's name of a table: the data set's}; other tables have one name."""
+        """{the task's name of a table: the data set's name}, where the two differ."""
         return {}
 
     def fields(self, action: Action) -> JsonObject:
@@ -99,7 +101,7 @@ class TaskJobs:
         return fields
 
     def part(self, action: str, settings: JsonObject) -> str:
-        """What is filled into `Action.module_pattern`; "" for an action without one."""
+        """The text for ``{}`` in `Action.module_pattern`; "" without a pattern."""
         return ""
 
     def features(self, action: str, run: Run, spec: Spec) -> dict[str, list[str]]:
@@ -107,11 +109,11 @@ class TaskJobs:
         return {}
 
     def vector_file(self, encoder: str, size: int) -> str:
-        """The file with an encoder's vectors of segments or pieces of a size."""
+        """The file with an encoder's vectors; ``size`` is the length of its texts."""
         return f"{self.folder}/{self.name}/{encoder}/vectors/{size}.parquet"
 
     def vectors(self, run: Run, spec: Spec) -> list[str]:
-        """The vectors that a run reads; another job encodes them."""
+        """The file of vectors that a run reads, if any; another job writes it."""
         settings = spec.settings
         if "weights" not in settings or not self.reads_stored_vectors(run, spec):
             return []
@@ -121,25 +123,26 @@ class TaskJobs:
     def reads_stored_vectors(self, run: Run, spec: Spec) -> bool:
         """Whether a run reads vectors that an action `encode` stores.
 
-        They do not depend on other runs.
+        Such vectors do not depend on other runs.
         """
         return spec.settings.get("kind") == LINEAR
 
     def encoded(self, readers: Mapping[Run, Spec], size: int) -> JsonObject:
-        """What the action `encode` gets in `Job.task` besides fields: which texts it
-        encodes for the runs that read the vectors of a ``size``.
+        """The texts that the action `encode` encodes for ``readers``, as values of
+        `Job.task`.
+
+        The readers are the runs that read the vectors of texts of a ``size``.
         """
         return {}
 
     def needs(self, action: str, runs: Sequence[Run]) -> dict[str, list[Run]]:
-        """The runs whose predictions an action reads, by role, of all needed
-        ``runs``.
-        """
+        """{role: runs whose predictions an action reads}; ``runs`` are all of them."""
         return {"predictions": list(runs)}
 
     def values(self, action: str, spec: Spec, specs: Mapping[Run, Spec]) -> JsonObject:
-        """Values for the action that are neither settings of the run nor fields.
+        """Values for the action that are neither settings of the run nor fields of the
+        task.
 
-        ``specs`` are those of all planned runs.
+        ``specs`` are the specs of all planned runs.
         """
         return {}

@@ -1,4 +1,4 @@
-"""What an action of a task is given.
+"""The job of an action: its files, settings and places.
 
 An action, such as `train` or `predict`, is a module of the task's folder ``actions``
 with a function ``run(job)``.  All actions have the same script
@@ -22,7 +22,7 @@ from lextables.pipeline.run import (
 
 @dataclass(frozen=True)
 class Job:
-    """What an action is given."""
+    """The argument of an action."""
 
     inputs: Mapping[str, Sequence[str]]
     """Files by role: `data` (tables of the data set, in the order of
@@ -35,21 +35,25 @@ class Job:
     `predictions`, or `scores` and `units`.
     """
     settings: JsonObject
-    """Of the run; for a ranking, which makes several runs, {condition: settings}."""
+    """The settings of the run; for a ranking, which makes several runs, {condition:
+    settings}.
+    """
     task: JsonObject = field(default_factory=dict)
-    """Fields of the registry's task."""
+    """Fields of the registry's task, and further values (`actions.TaskJobs.values`)."""
     part: str = ""
-    """What is filled into `actions.Action.module_pattern`, mostly the kind of model."""
+    """The text for ``{}`` in `actions.Action.module_pattern`, mostly the kind of
+    model.
+    """
     experiment: str = ""
-    """Of the run."""
+    """The experiment of the run."""
     seed: int = 0
-    """Of the run."""
+    """The seed of the run."""
     weights_content: Sequence[str] = ()
     """The digests of the `weights` among the inputs."""
     code: str = ""
     """The fingerprint of the job's code."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
-    """The config's choice."""
+    """The config key ``device``."""
     work: str = ""
     """The folder of checkpoints."""
     vectors: str = ""
@@ -59,7 +63,7 @@ class Job:
     (`models.spending.Limits`).
     """
     threads: int = 1
-    """Of the job."""
+    """The number of threads that the job may use."""
     log: str = ""
     """The path of the job's log."""
 
@@ -89,9 +93,9 @@ class Job:
 def from_rule(snakemake: Any) -> Job:
     """Return the job of a rule's script.
 
-    ``snakemake`` is what Snakemake gives a script.  Its params are those of
-    `planning.jobs.PlannedJob`; the module of the action is no field of a job.  Raises
-    `BadInput` for weights of another run that are not those that it wrote.
+    ``snakemake`` is the object that Snakemake gives a script.  Its params are those of
+    `planning.jobs.PlannedJob`, which also names the module of the action.  Raises
+    `BadInput` if weights of another run are not those that this run wrote.
     """
     params = snakemake.params
     fields = dict(params.job)

@@ -39,7 +39,7 @@ from lextables.pipeline.run import Run
 from lextables.tasks.references import Names, Reference
 
 PAPER_GRID = "paper"  # the registry's grid with the paper's own settings
-WHOLE = 100  # per cent of the training examples
+WHOLE = 100  # all training examples, in per cent
 SUBMITTED = "submitted"  # the experiment of submitted predictions
 LANGUAGE_MODELS = ("language-model", "language-model-api")  # kinds of users' models
 OUR_PROMPT = "our prompt"  # in the name of a row whose published prompt is unknown
@@ -64,12 +64,13 @@ class RehearsalLimits:
     """Upper limits of trainings and outputs in a rehearsal (None: no limit)."""
 
     updates: int
-    """Of a training."""
+    """Updates of a training."""
     heads: int
     """Single-task models."""
     batch_size: int | None = None
+    """Examples of an update."""
     tokens: int | None = None
-    """The length of a text."""
+    """Tokens of a text."""
     output_tokens: int = 8
     """Tokens of an output of a language model."""
 
@@ -91,7 +92,7 @@ class Grid(Entry):
     max_updates: PositiveInt | None = None
     """Updates of a training, at most; None: no limit."""
     seeds: PositiveInt | None = None
-    """The first seeds of the config are used, so many at most; None: all."""
+    """How many of the config's seeds are used, the first ones; None: all."""
     percents: tuple[Percent, ...] = Field((WHOLE,), min_length=1)
     """Shares of the training examples to train on."""
 
@@ -132,7 +133,9 @@ class Panel(Entry):
     baseline: bool = False
     """Published values that the row reaches are marked."""
     lenient: bool = False
-    """They are not marked: the score rests on a leniency of the released evaluator."""
+    """They are not marked, because the score of the row rests on a leniency of the
+    released evaluator.
+    """
     shares: bool = False
     """The model is also trained on each share of the training examples."""
     grids: tuple[str, ...] = ()
@@ -266,7 +269,7 @@ class Spec:
 
 # Fields of a panel that its row has, too.
 PANEL_FIELDS = ("additional", "baseline", "lenient")
-# Fields of a row that its plain values have as they are (`Row.plain`).
+# Fields of a row that `Row.plain` copies unchanged.
 ROW_FIELDS = (
     "row",
     "additional",
@@ -290,7 +293,7 @@ class Row:
     row: str
     """The name of the row."""
     additional: bool = False
-    """As in `Panel`."""
+    """It is not in the paper."""
     submitted: bool = False
     """It shows submitted predictions."""
     asked: bool = False
@@ -304,9 +307,9 @@ class Row:
     averages: int = 1
     """The number of runs that a published score is the mean of."""
     baseline: bool = False
-    """As in `Panel`."""
+    """Published values that it reaches are marked."""
     lenient: bool = False
-    """As in `Panel`."""
+    """They are not marked (`Panel`)."""
     trained_on: str = ""
     """The training data sets of its models, as text."""
     seen: str = ""
@@ -358,12 +361,12 @@ class Plan:
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference of a row's runs from the paper, as parts of texts."""
+    """A difference of a row's runs from the paper, in words."""
 
     needs: str
-    """What the published row would need, in the reason why it is not run."""
+    """What the published row needs: a part of the reason why it is not run."""
     ours: str
-    """What the runs have in its place, in the name of the additional row."""
+    """What the runs have instead: a part of the name of the additional row."""
 
 
 @dataclass(frozen=True)
@@ -381,7 +384,7 @@ class Search:
     settings: JsonObject
     """The settings that all trials share."""
     trials: Sequence[Trial]
-    """Without trials the authors' settings are chosen."""
+    """The trials; if there are none, the authors' published settings are chosen."""
     seeds: Sequence[int]
     """Each trial is trained with each of them."""
     choosing: JsonObject
@@ -470,9 +473,9 @@ class Context:
         return total
 
     def _ran(self, model: str) -> str:
-        """The model whose weights run under this name.
+        """The model whose weights are used under this name: mostly the model itself.
 
-        On the sample data it is the model's stand-in.
+        It is the model's stand-in if that was found in its place, as on the sample.
         """
         registered = self.models.get(model)
         if registered is None or not registered.stand_in:
@@ -680,10 +683,10 @@ class Planner(ABC):
     def rows_by_settings(
         self, row: Row, differences: Sequence[Difference]
     ) -> list[Row]:
-        """The row with its runs, if its settings are those of the paper.
+        """The row with its runs, if there are no ``differences`` from the paper.
 
-        If they differ, the published row has no runs but a reason, and an additional
-        row has the runs.
+        Otherwise the published row has a reason instead of runs, and an additional row
+        has the runs.
         """
         if row.additional or not row.runs or not differences:
             return [row]
@@ -751,7 +754,7 @@ def reason_not_run(differences: Sequence[Difference]) -> str:
 
 
 def additional_name(row: str, differences: Sequence[Difference]) -> str:
-    """The name of the additional row: that of the published row, and differences."""
+    """The name of an additional row: the published row's name and the differences."""
     ours = [difference.ours for difference in differences]
     return ", ".join([row, *ours])
 

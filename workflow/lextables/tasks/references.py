@@ -1,7 +1,8 @@
 """References: names in a paper's file that refer to something else, such as a prompt.
 
-A task yields those of its keys (`planner.Task.references`).  They are checked when runs
-are planned (`planning.references`), so that no misspelt name is found late or never.
+A task yields the references of its keys (`planner.Task.references`).  They are checked
+when runs are planned (`planning.references`), so that a misspelt name is an error
+before any job starts.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -13,9 +14,10 @@ from lextables.pipeline.errors import BadInput, did_you_mean
 
 @dataclass(frozen=True)
 class Reference:
-    """Names of one ``kind`` at a ``key`` of a paper's file, among the ``known`` names.
+    """The names at a ``key`` of a paper's file, each of which must be in ``known``.
 
-    An empty name, or None, refers to nothing.
+    ``kind`` is the kind of thing that they name, for messages.  An empty name, or None,
+    refers to nothing.
     """
 
     key: str

@@ -24,15 +24,15 @@ Action = Literal["train", "read", "ask"]
 Pass = Literal["train", "read"]  # of tokens through a model
 MEGABYTE = 1e6
 DEFAULT_LENGTH = 512  # tokens
-LEAST_MB = 8000
+LEAST_MB = 8000  # the least memory that a job with a model requests
 BASE_MB = 4000  # Python, its libraries, CUDA's part on the host, data
 STEP_MINUTES = 30  # requested times are multiples of it
 LEAST_MINUTES = 60  # with a GPU
 LEAST_CPU_MINUTES = 240
 MOST_MINUTES = 10_080  # a week
-MARGIN = 4  # times the estimated time of a model are requested
-VOLUME_MARGIN = 2  # the same for case law
-# Operations for a parameter and a token.
+MARGIN = 4  # requested time, divided by the estimated time of a model
+VOLUME_MARGIN = 2  # the same for a job on volumes of case law
+# Floating-point operations for each parameter and token.
 OPERATIONS: Mapping[Pass, int] = {"train": 6, "read": 2}
 TERA = 1e12
 # TFLOP/s of a GPU: an eighth of the 312 in the data sheet of an A100 (bfloat16),
@@ -45,18 +45,21 @@ START_SECONDS = 120  # imports, weights, data
 # states in float32, and on a processor it also has the gradients.
 GPU_BYTES: Mapping[Action, int] = {"train": 12, "read": 4, "ask": 2}
 CPU_BYTES: Mapping[Action, int] = {"train": 16, "read": 4, "ask": 4}
-# Parameters of a user's model without files here.
+# Assumed parameters of models whose number is unknown, by kind, and of the other kinds.
 UNKNOWN = {"language-model": 8_000_000_000}
 UNKNOWN_ENCODER = 400_000_000
 STORED_BYTES = 2  # the least bytes of a stored parameter
-RELEASED_VOLUMES = 18_000  # with as many examples as the released LawngNLI
+# Volumes of case law that give as many examples as the released LawngNLI has.
+RELEASED_VOLUMES = 18_000
+# Assumed number of texts of a part of a data set: of the sample, and of a data set that
+# texts.csv does not have.
 SAMPLE_TEXTS = 1000.0
-UNKNOWN_TEXTS = 100_000.0  # of a data set that texts.csv does not have
+UNKNOWN_TEXTS = 100_000.0
 
 
 @dataclass(frozen=True)
 class Work:
-    """What a model does in a job."""
+    """The work of a model in a job, from which its time and memory are estimated."""
 
     action: Action
     parameters: int
@@ -94,7 +97,7 @@ class Speed:
 
 
 def mem_mb(work: Work, gpu: bool) -> int:
-    """Return the megabytes of the host's memory that a job requests, in thousands."""
+    """Return the host memory that a job requests, in MB, a multiple of 1000."""
     bytes_of = GPU_BYTES if gpu else CPU_BYTES
     weights = work.parameters * bytes_of[work.action] / MEGABYTE
     thousands = math.ceil((BASE_MB + weights) / 1000)
@@ -104,8 +107,8 @@ def mem_mb(work: Work, gpu: bool) -> int:
 def minutes(seconds: float, gpu: bool) -> int:
     """Return the minutes that a job of estimated ``seconds`` requests.
 
-    They are a multiple of 30, at most `MARGIN` times the estimate or an hour (4 without
-    a GPU), and at most a week.
+    They are `MARGIN` times the estimate, rounded down to a multiple of 30; at least an
+    hour (4 hours without a GPU) and at most a week.
     """
     steps = math.floor(MARGIN * seconds / 60 / STEP_MINUTES)
     least = LEAST_MINUTES if gpu else LEAST_CPU_MINUTES
@@ -123,8 +126,9 @@ def volume_minutes(volumes: int, seconds: float, least: int = STEP_MINUTES) -> i
 
 @dataclass(frozen=True)
 class Texts:
-    """How many texts a part of a data set has, and their tokens; None: a model's
-    limit.
+    """The ``number`` of texts in a part of a data set, and the ``tokens`` of each.
+
+    ``tokens`` is None if each text fills the model's maximum length.
     """
 
     number: float
@@ -134,8 +138,8 @@ class Texts:
 def load_texts(path: str | Path) -> dict[tuple[str, str], Texts]:
     """Read {(data set, part): its texts}.
 
-    The parts `heads` and `updates …` are numbers of heads, and of the longest training
-    with the authors' settings.
+    For the part `heads` the number is that of heads, and for a part `updates …` that of
+    updates in the longest training with the authors' settings.
     """
     texts = {}
     with Path(path).open(encoding="utf-8", newline="") as file:
@@ -148,11 +152,11 @@ def load_texts(path: str | Path) -> dict[tuple[str, str], Texts]:
 def measured_speeds(
     path: str | Path, models: Mapping[str, Model]
 ) -> dict[tuple[str, Pass], float]:
-    """Return {(model, train or read): TFLOP/s} of the records of trainings and
+    """Return {(model, train or read): TFLOP/s}, measured in earlier trainings and
     inferences.
 
-    They are the records with a device and tokens (`report.costs`); of several the
-    slowest counts.
+    ``path`` is a csv file of their records (`report.costs`); those without a device are
+    left out.  If a model has several, the slowest counts.
     """
     speeds: dict[tuple[str, Pass], float] = {}
     with Path(path).open(encoding="utf-8", newline="") as file:
@@ -264,8 +268,8 @@ class ModelSizes:
         return batch * (updates if isinstance(updates, int) else max(updates))
 
     def _trials(self, run: Run) -> list[JsonObject]:
-        """The settings that a run may have: its own, and those with the length of each
-        trial among which a choice selects.
+        """The settings that a training may have: its own, and the same with the length
+        of each trial among which a choice selects.
         """
         spec = self.specs[run]
         trials = [spec.settings]
@@ -349,9 +353,8 @@ def _lengths(settings: JsonObject) -> list[int]:
 
 
 def own_parameters(kind: str, files: Sequence[Path]) -> int:
-    """Return the most parameters that a user's model can have, by its files.
-
-    Without files, it is a typical number.
+    """Return the most parameters that a user's model can have, by the size of its
+    ``files``; without files, a typical number.
     """
     size = 0
     for file in files:

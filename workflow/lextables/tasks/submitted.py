@@ -1,5 +1,7 @@
-"""Submitted predictions, for all tasks: checking and storing a file, and what the
-readers of its formats share: text, rows and probabilities.
+"""Submitted predictions, for all tasks: checking and storing a file.
+
+The readers of its formats share the classes and functions here for text, rows and
+probabilities.
 
 The module `submitted` of a task is an action.  It has a model of its rows
 (`SubmittedRow`), and for each format a function that returns a file's records.
@@ -40,7 +42,7 @@ ROUNDING = 0.01  # largest deviation of a sum of probabilities from one
 LONGEST_INDEX = 9  # digits
 FEWER = "leave out columns and rows that the format does not need"
 _GZIP = b"\x1f\x8b"
-# How files begin that are no text, and what they are.
+# {first bytes of a file that is not text: what it is}.
 _NO_TEXT = {
     b"PK\x03\x04": "a zip file or an Excel workbook",
     b"\xd0\xcf\x11\xe0": "an Excel workbook",
@@ -64,10 +66,10 @@ _INDEX = re.compile(r"(Unnamed: \d+)?")  # the name of the column of pandas' ind
 
 
 class Incomplete(BadInput):
-    """A file lacks predictions; ``missing`` are the ids, or pairs of ids, of what it
-    lacks.
+    """The error for a file that lacks predictions.
 
-    ``expected`` is how many predictions it should have.
+    ``missing`` are the ids, or pairs of ids, of the missing ones; ``expected`` is the
+    number of predictions that the file should have.
     """
 
     def __init__(
@@ -193,7 +195,7 @@ def _number_of_field(value: Any, field: Info) -> float:
 
 
 Number = Annotated[float, BeforeValidator(_number_of_field)]
-# By choice, or a list with one for each choice in their order.
+# {choice: probability}, or a list of probabilities in the order of the choices.
 Probabilities = JsonObject | list[Any]
 # What a value should be, by the type of pydantic's error.
 KINDS = {"string_type": "text", "dict_type": "a list or an object"}
