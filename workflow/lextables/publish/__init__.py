@@ -1,3 +1,3 @@
-"""The forms that other tools read: data sets and predictions as exports, and where they
-come from.
+"""Exports: data sets and predictions in the formats of other tools, with their
+provenance.
 """

@@ -1,6 +1,6 @@
-"""The data set card `README.md`; `datasets.load_dataset` and the hub find each table by
-its front matter.
+"""The data set card of an export: its `README.md`.
 
+`datasets.load_dataset` and the model hub find each table by the card's front matter.
 The tables have different schemas, so each is a configuration.  Its only split is
 `full`: a table with splits has a column for them, and a split with another name would
 hide test rows in it.
@@ -35,7 +35,7 @@ def card(export: Export, formats: Mapping[str, Sequence[Format]]) -> str:
     not_comparable = [each for each in export.sources if not each["comparable"]]
     # The card of a sample begins with a warning of its own.
     warned = [each for each in not_comparable if each["variant"] != SAMPLE]
-    statements = []  # (title, its sentences), without those that the entry lacks
+    statements = []  # (title, its sentences) of the statements that the entry has
     for name, value in export.responsible.model_dump(exclude_defaults=True).items():
         title = Responsible.model_fields[name].title
         statements.append((title, [value] if isinstance(value, str) else value))

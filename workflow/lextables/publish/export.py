@@ -215,12 +215,12 @@ def gather(
 ) -> Export:
     """Collect the content of the export ``name``.
 
-    ``census`` are the census files of its data sets, ``source_texts`` the current texts
-    on their sources (`sources.entries.registry_texts`), and ``weights`` folders of
-    weights in the folders of their runs.
+    ``census`` are the census files of its data sets, ``source_texts`` the registry's
+    current texts about their sources (`sources.entries.registry_texts`), and
+    ``weights`` the folders of weights in the folders of runs.
     """
     folders = {path.parent.name: path.parent for path in census}
-    # The data set at the top; an export without one of its name has that of the first.
+    # The data set at the top has the name of the export, or else is the first one.
     top = name if name in folders else next(iter(folders))
     sets = []
     for data_set in sorted(folders, key=lambda each: (each != top, each)):
@@ -261,7 +261,7 @@ def _sources(sets: Sequence[PublishedSet], source_texts: Record) -> list[Record]
 
 
 def link_table(source: Path, target: Path) -> None:
-    """`link` a parquet file; raises `BadInput` if any part of it is damaged."""
+    """Hard-link or copy a parquet file; `BadInput` if any part of it is damaged."""
     for _ in row_groups(source):
         pass
     link(source, target)

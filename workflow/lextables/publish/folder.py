@@ -60,7 +60,7 @@ def link_weights(data_set: PublishedSet, folder: Path) -> list[Format]:
     """Link the weights fine-tuned on a data set into its folder; return the description
     of the files.
 
-    Raises `BadInput` for weights that are not those that their run wrote.
+    Raises `BadInput` for weights that were changed after their run wrote them.
     """
     for weights in data_set.weights:
         check_weights(weights)

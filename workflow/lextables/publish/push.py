@@ -40,7 +40,7 @@ def push(folder: Path, repository: str) -> str:
     repository has files but no upload of an export, and if the hub refuses the upload
     or cannot be reached.
     """
-    import httpx2  # slow to import, as the next
+    import httpx2  # slow to import, like huggingface_hub
     from huggingface_hub import HfApi, get_token
 
     if get_token() is None:

@@ -1,11 +1,12 @@
 """Multiple-choice questions as tasks of lm-evaluation-harness, with the prompts of
 language models here.
 
-    harness/<data set>.yaml, lextables_tasks.py     the task and its functions
-    harness/questions.jsonl, texts.jsonl            questions, one row for each order of
-    the options; texts
+    harness/<data set>.yaml         the task
+    harness/lextables_tasks.py      its functions
+    harness/questions.jsonl         a row for each question and order of its options
+    harness/texts.jsonl             a row for each text
 
-A prompt is the part of a question ``before`` its text, the text, and the part
+A prompt is put together from a question's field ``before``, its text, and its field
 ``after``.
 """
 
@@ -143,7 +144,10 @@ TextsAndQuestions = tuple[Mapping[str, str], Iterator[HarnessQuestion]]
 
 
 def _examples(data_set: PublishedSet) -> TextsAndQuestions:
-    """The questions of a classification with options that letters can name."""
+    """The texts and questions of a classification task.
+
+    Left out are questions with more options than there are letters, or with one option.
+    """
     names = data_set.task["names"]
     asking = data_set.task["asking"]
     texts = {}
@@ -171,7 +175,10 @@ def _examples(data_set: PublishedSet) -> TextsAndQuestions:
 
 
 def _answers(data_set: PublishedSet) -> TextsAndQuestions:
-    """The questions about documents; the options that most people chose are correct."""
+    """The texts of documents, and the questions about them.
+
+    The options that most people chose are correct.
+    """
     names = data_set.task["names"]
     tables = collection.files(names, *collection.ANSWERED_FROM)
     data = collection.load([data_set.table(name) for name in tables], names)
@@ -196,7 +203,10 @@ def _answers(data_set: PublishedSet) -> TextsAndQuestions:
 
 
 def _clauses(data_set: PublishedSet) -> TextsAndQuestions:
-    """Whether a contract has a clause: yes if the question of spans has an answer."""
+    """The texts of contracts, and questions whether they have a clause.
+
+    The correct option is yes if a span of the contract answers the question.
+    """
     texts = {}
     for row in read(data_set.table("contracts")):
         texts[row["contract_id"]] = row["text"]

@@ -100,8 +100,9 @@ def trec_id(name: str) -> str:
 
 
 def strictly_falling(scores: list[float]) -> list[np.float32]:
-    """Return scores, best first, in single precision; equal ones lowered to the next
-    smaller number.
+    """Return ``scores``, best first, in single precision.
+
+    A score that is not below the one before it is lowered to the next smaller number.
     """
     lowered: list[np.float32] = []
     highest = np.float32(np.inf)

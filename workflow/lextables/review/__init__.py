@@ -1,1 +1,1 @@
-"""Readers of contracts: Word, PDF, HTML and text files to plain text."""
+"""The review of a user's contract: readers of its file, the model, and the page."""

@@ -1,4 +1,4 @@
-"""A contract's text and limits that its readers share."""
+"""The text of a user's contract, and the limits that all readers of files share."""
 
 import stat
 from dataclasses import dataclass

@@ -39,10 +39,11 @@ _UNREAD = {
 
 
 def read_html(raw: bytes) -> Contract:
-    """Return the text of a web page in paragraphs; the charset is UTF-8, as declared,
-    or Windows-1252.
+    """Return the text of a web page in paragraphs.
+
+    The charset is UTF-8, the declared one, or Windows-1252.
     """
-    # The tag in front shows that the text is HTML, also if it is a fragment.
+    # With the tag in front, a fragment is recognised as HTML too.
     return _read_exhibit(b"<html>" + raw.removeprefix(b"\xef\xbb\xbf"))
 
 

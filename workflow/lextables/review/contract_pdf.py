@@ -1,8 +1,8 @@
-"""The text of a contract in a PDF file, and what its reader sees besides.
+"""The text of a contract in a PDF file, with notes on what was not read.
 
 The text of a page is that of its content, followed by what was typed onto it: text
-annotations and form fields.  There is no text recognition (OCR): pages that are
-pictures are recognised by their few words.
+annotations and form fields.  There is no text recognition (OCR): a page with a picture
+and few words counts as a page without text.
 """
 
 import logging
@@ -63,8 +63,11 @@ logging.getLogger("pypdf").addHandler(logging.NullHandler())
 
 @dataclass
 class _Page:
-    """What is on a page: text, typed text, names of attached files, kinds of other
-    things.
+    """What is on a page.
+
+    ``typed`` are the texts that were typed onto it, ``attached`` the names of attached
+    files, ``unread`` the kinds of things that are not read, and ``unseen`` the kinds of
+    text that is read although no reader of the page sees it.
     """
 
     text: str = ""
@@ -203,7 +206,7 @@ def _read_page(page_object: PageObject) -> _Page:
 
 
 def _add_content(page: _Page, page_object: PageObject) -> None:
-    """Add the text of a page's content, and what to know about it."""
+    """Add the text of a page's content, and the facts about it (`Content`)."""
     content = read_content(page_object)
     page.text = content.text
     page.unseen = content.unseen
@@ -274,7 +277,7 @@ def _shown_value(field_: DictionaryObject) -> str:
 
 
 def _appearance(annotation: DictionaryObject) -> StreamObject | None:
-    """Return the form that an annotation draws."""
+    """Return the form (a part of a page) that an annotation draws, or None."""
     appearance = dictionary(dictionary(annotation.get("/AP")).get("/N"))
     if not isinstance(appearance, StreamObject):  # one for each state
         appearance = dictionary(appearance.get(str(annotation.get("/AS"))))
@@ -323,7 +326,7 @@ def _masked_lines(page: _Page) -> list[str]:
 
 
 def _notes_on_pages(pages: list[_Page], without_text: list[int]) -> Iterator[str]:
-    """Yield a sentence for each kind of thing on pages that a reader should know."""
+    """Yield a sentence for each kind of thing on pages that users should know."""
     kinds: defaultdict[str, list[int]] = defaultdict(list)
     unseen: defaultdict[str, list[int]] = defaultdict(list)
     damaged = []

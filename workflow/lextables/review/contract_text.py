@@ -53,7 +53,7 @@ _REFUSED = {
 _KINDS = {".pdf": "a PDF", ".docx": "a Word file", ".docm": "a Word file"}
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
-# Elements with which a fragment of HTML begins.
+# The elements that may begin a fragment of HTML.
 _BLOCK = (
     rb"(?:p|div|table|h[1-6]|font|center|ul|ol|pre|section|article|title|style|meta)"
 )

@@ -38,6 +38,7 @@ _INVISIBLE = (
     "instrText delInstrText fldData docPr cNvPr hlinkClick hlinkHover printerSettings"
     " tabs"
 ).split()
+# Names, in the note, of what is not read (except `REFERENCE`).
 BOUND = "content controls bound to data, which may show other text"
 REFERENCE = "refers-to-"  # in front of the names of attributes
 DELETIONS = "tracked deletions"
@@ -210,6 +211,7 @@ class _Package:
         )
 
     def _kind(self) -> str:
+        """Return what a package without a main part of Word is, for a message."""
         mimetype = self.read("mimetype") or b""
         for beginning, kind in _MIMETYPES.items():
             if mimetype.startswith(beginning):
@@ -292,9 +294,9 @@ class _Field:
 class _Place:
     """Where an element is.
 
-    ``unread`` is the name in the note of text that is not read, "" where it is read.
-    The styles are the ids of those of the open table and paragraph, and ``font`` is
-    that of the open run, if it names one.
+    ``unread`` is "" where text is read, else the name of the unread text in the note.
+    ``table_style`` and ``paragraph_style`` are the ids of the styles of the open table
+    and paragraph; ``font`` is the font that the open run names, or "".
     """
 
     unread: str = ""
@@ -311,7 +313,7 @@ class _Place:
 
 @dataclass
 class _Reader:
-    """Walks the main part, and collects text and what was not read."""
+    """Walks through the main part, and collects its text and what was not read."""
 
     package: _Package
     read_part: Callable[[bytes], Contract]
@@ -357,8 +359,8 @@ class _Reader:
         return Contract(f"{text}\n", tuple(dict.fromkeys(self.notes)))
 
     def _styles(self, folder: PurePosixPath) -> Element:
-        """Return the root of the first part of styles with content; that in the folder
-        is the last.
+        """Return the root of the first part of styles that has content, or else of
+        ``styles.xml`` in the folder.
         """
         for kind, name in self.relationships.values():
             if kind == "styles":
@@ -392,6 +394,7 @@ class _Reader:
         self._children(element, place)
 
     def _invisible(self, element: Element, place: _Place) -> None:
+        """Keep the instruction of the open field; leave out all other content."""
         if element.tag == "instrText" and self.fields:
             self.fields[-1].instruction += element.text or ""
 
@@ -400,6 +403,7 @@ class _Reader:
             self._write(_LITERAL[element.tag])
 
     def _write(self, text: str) -> None:
+        """Write text, except in the instruction of a field, which is not shown."""
         if self._in_instruction():
             return
         self.size += len(text)
@@ -458,6 +462,9 @@ class _Reader:
         return mark.find("moveFrom") is not None or is_on(mark.find("vanish"))
 
     def _run(self, element: Element, place: _Place) -> None:
+        """Read a run of characters with the same properties, unless it is hidden or
+        struck.
+        """
         styles = {
             "table": place.table_style,
             "paragraph": place.paragraph_style,
@@ -476,6 +483,7 @@ class _Reader:
         self.out.append("\n\n")
 
     def _table_row(self, element: Element, place: _Place) -> None:
+        """Read a row of a table, unless it is deleted or hidden."""
         if element.find("trPr/del") is not None:
             place = place.left_out(DELETIONS)
         elif is_on(element.find("trPr/hidden")):
@@ -487,6 +495,7 @@ class _Reader:
         self.row = outer
 
     def _cell(self, element: Element, place: _Place) -> None:
+        """Add the text of a cell to the open row."""
         if element.find("tcPr/cellDel") is not None:
             place = place.left_out(DELETIONS)
         self.row.append(self._apart(element, place))
@@ -514,6 +523,7 @@ class _Reader:
                 return
 
     def _content_control(self, element: Element, place: _Place) -> None:
+        """Read a content control, but not its placeholder."""
         if not place.unread and self.bindings.may_show_other_text(element):
             self._note(BOUND)
         if is_on(element.find("sdtPr/showingPlcHdr")):
@@ -521,6 +531,7 @@ class _Reader:
         self._children(element, place)
 
     def _simple_field(self, element: Element, place: _Place) -> None:
+        """Read the stored result of a simple field, or note that it has none."""
         if not _has_content(element):
             self._note_field(element.get("instr", ""))
         self._children(element, place)
@@ -544,15 +555,18 @@ class _Reader:
         self._children(element, place)
 
     def _note_field(self, instruction: str) -> None:
+        """Note a field without a stored result, if it would show one."""
         words = instruction.split()
         kind = words[0].upper() if words else ""
         if kind and kind not in _SILENT_FIELDS | _FORM_FIELDS:
             self._note("fields without a stored result")
 
     def _in_instruction(self) -> bool:
+        """Whether the text here is the instruction of a field, not its result."""
         return self.instructions > 0
 
     def _symbol(self, element: Element, place: _Place) -> None:
+        """Write the character of a symbol, or note the symbol."""
         character = _character(element.get("font", ""), element.get("char", ""))
         if place.unread:
             self._note_text(place.unread)

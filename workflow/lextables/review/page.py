@@ -56,11 +56,11 @@ class Finding:
 class About:
     """Facts about the model and the reading that the page shows.
 
-    ``review`` is the registry's entry.  ``model`` describes the model.  ``scores``,
-    ``categories`` and ``marks`` are from the test contracts: metric to score (0 to 1),
-    category to AUPR, and category to marks above the review's minimum; ``bands`` are
-    the marks of all categories by confidence.
-    ``warning`` is shown at the top; ``unread`` are notes on what was not read.
+    ``review`` is the registry's entry, ``model`` a description of the model.  From the
+    test contracts are ``scores``, {metric: score from 0 to 1}; ``categories``,
+    {category: AUPR}; ``marks``, {category: its marks above the review's minimum}; and
+    ``bands``, the marks of all categories by confidence.  ``warning`` is shown at the
+    top; ``unread`` are notes on what was not read.
     """
 
     review: Review
@@ -358,8 +358,10 @@ def _slug(category: str) -> str:
 
 @dataclass(frozen=True)
 class _Group:
-    """Categories under one title: the passages of those ``found``, and those with
-    ``none``.
+    """Categories under one title.
+
+    ``found`` are {category: its passages}; ``none`` are the findings of categories
+    without a passage.
     """
 
     key: str
@@ -437,8 +439,8 @@ def _group_style(group: str, colour: str, underline: str) -> str:
 
 
 def _highlights(placed: Sequence[Passage]) -> str:
-    """Return the style of a passage's marks while its note is the link target or has
-    the focus.
+    """Return the style that highlights the marks of a passage while its note is the
+    link target or has the focus.
     """
     selectors = []
     for passage in placed:

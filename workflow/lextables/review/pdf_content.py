@@ -144,11 +144,13 @@ class _Part:
 
     content: DictionaryObject
     matrices: tuple[Matrix, ...] = ()
-    """Lead from the form to the page, the first one first."""
+    """Matrices that map the form to the page, in the order in which they apply."""
     outer_state: _State = _State()
+    """The state before the form is drawn."""
     saved: int = 0
     """The number of graphics states that were saved outside of it."""
     has_lent_resources: bool = False
+    """Whether it has no resources of its own, and uses those of the part around it."""
 
 
 @dataclass
@@ -226,6 +228,7 @@ class _Drawing:
         self.parts.append(_Part(part, matrices, self.state, saved, needs_resources))
 
     def _close(self) -> None:
+        """Close the innermost part, and restore the state before it."""
         part = self.parts.pop()
         self.state = part.outer_state
         del self.saved_states[part.saved :]
@@ -233,6 +236,7 @@ class _Drawing:
             del part.content["/Resources"]
 
     def _show_text(self, matrix: Matrix, text_matrix: Matrix) -> None:
+        """Note that text is drawn, and why no reader sees it if that is so."""
         self.shows_text = True
         if self.state.mode in _INVISIBLE_MODES:
             self.unseen.add(INVISIBLE)
@@ -248,6 +252,7 @@ class _Drawing:
             self.unseen.add(OUTSIDE)
 
     def _follow_path(self, operator: bytes, operands: Any) -> None:
+        """Follow an operator that draws a path or an image."""
         if operator == b"INLINE IMAGE":
             self.draws_picture = True
         if operator == b"c":
@@ -289,6 +294,7 @@ def _numbers(operands: Any) -> list[float]:
 
 
 def _matrix(form: DictionaryObject) -> Matrix:
+    """Return the matrix of a form, by default the identity."""
     numbers = _numbers(items(form.get("/Matrix")))
     return numbers if len(numbers) == len(_IDENTITY) else _IDENTITY
 

@@ -9,9 +9,9 @@ COMMON = frozenset(
     "the of and this that shall with any which such been not under are other these each their upon between "
     "its may into than where whether".split()
 )
-# The share of them is 3.4 % or more in each of CUAD's 510 contracts (24 % in the
-# median), 0.3 % or less if their letters are exchanged, and 1.7 % or less in seven of
-# eight other languages.
+# The minimum share of these words.  It is 3.4 % or more in each of CUAD's 510 contracts
+# (24 % in the median), 0.3 % or less if the letters of the contracts are exchanged, and
+# 1.7 % or less in seven of eight other languages.
 MIN_SHARE = 0.025
 # Less text is not judged: it may be a title, a list of names or a signature.
 MIN_WORDS = 40

@@ -25,7 +25,7 @@ LINEAR = "linear"  # `kind` in a linear model's settings, and the condition of i
 METRIC = "AUPR"  # decides which model is best
 # Files of a run's folder that a review reads.
 FILES = ("run.json", "predictions.parquet", "scores.parquet")
-READING = "reading"  # how contracts are cut into windows
+READING = "reading"  # folder that records how the run cut contracts into windows
 WEIGHTS = "weights"  # folder of weights in a run's folder
 LONGEST_NAME = 200  # bytes; a file name may have 255, and digest, suffix and temporary files need some
 _SPECIAL = re.compile(r'[{}<>:"/\\|?*#%]')
@@ -90,12 +90,11 @@ class Reviewer:
 
 
 def choose(config: Config, review: Review, plan: Plan, results: str | Path) -> Reviewer:
-    """Return the best available model, or config's ``review_model``.
+    """Return the best available model, or the model of the config key ``review_model``.
 
     Of the finished runs in ``results``, the one with the best AUPR on the test
-    contracts is used.  If there is none, it is the first of the review's models
-    that has a run under this configuration.  Raises `BadInput` if there is
-    no such run.
+    contracts is used.  If there is none, it is the first of the review's models that
+    has a run under this configuration.  Raises `BadInput` if there is no such run.
     """
     planned: dict[str, Run] = {}
     for run in sorted(plan.specs):
@@ -132,6 +131,7 @@ def choose(config: Config, review: Review, plan: Plan, results: str | Path) -> R
 
 
 def _planned(run: Run, plan: Plan) -> Reviewer:
+    """Return the reviewer of a run that the rules produce."""
     spec = plan.specs[run]
     windows = _reads_windows(spec.settings)
     return Reviewer(run, spec.weights_of, planned=True, windows=windows)
@@ -166,6 +166,7 @@ def finished(results: str | Path, data_set: str) -> list[tuple[float, Reviewer]]
 
 
 def _reads_windows(settings: Mapping[str, Any]) -> bool:
+    """Whether a model reads windows: all but linear models do."""
     return settings.get("kind") != LINEAR
 
 
@@ -192,6 +193,7 @@ def _weights_of(run: Run, settings: Mapping[str, Any]) -> Run | None:
 
 
 def _run(folder: Path) -> Run:
+    """Return the run with this folder."""
     data_set, experiment, model, condition, seed = folder.parts[-5:]
     return Run(data_set, experiment, model, condition, int(seed.removeprefix("seed")))
 

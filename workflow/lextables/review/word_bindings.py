@@ -1,7 +1,7 @@
 """Content controls of a Word file that are bound to data.
 
-Word shows the value of an element or attribute in another part of the package, and the
-control itself has the text that Word showed when the file was last saved by it.
+Word shows the value of an element or attribute in another part of the package.  The
+control itself has the text that Word showed when it last saved the file.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from lextables.review.word_styles import Element
 
-# Parts with data: those of the author, and the properties of the document.
+# Parts with data: data of the author, and the properties of the document.
 FOLDERS_OF_DATA = ("customxml/", "docprops/")
 # A step of a path as Word writes it: a name, perhaps with a prefix and a number.
 _STEP = re.compile(r"(?:[\w.-]+:)?([\w.-]+)(\[\d+\])?")
@@ -86,8 +86,8 @@ def _without_spaces(text: str) -> str:
 
 
 def _shown_values(control: Element, properties: Element) -> set[str]:
-    """Return the values that have the text of a control: the text itself, and those of
-    the options with this text.
+    """Return the values that have the text of a control: the text itself, and the
+    values of the options with this text.
     """
     texts = [text for inside in control.iter("t") if (text := inside.text)]
     shown = _without_spaces("".join(texts))

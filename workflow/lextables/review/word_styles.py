@@ -40,7 +40,7 @@ class Styles:
             self.of_id[kind, style_id] = style
             if is_default.lower() not in FALSE:
                 self.default_id[kind] = style_id
-        # Answers for a style, whose chain may be long.
+        # Cached answers for styles, since the chain of a style may be long.
         self.set_by: dict[tuple[str, str, str], bool] = {}
         self.numbered_by: dict[str, bool] = {}
         self.defaults = self.root.find("docDefaults/rPrDefault")
@@ -91,8 +91,8 @@ class Styles:
         style_id = value_at(paragraph, "pPr/pStyle")
         if style_id not in self.numbered_by:
             chain = self.chain("paragraph", style_id)
-            # A style may give only the level, and the list is that of the style below
-            # it.
+            # A style may give only the level; its list is that of the style on which it
+            # is based.
             elements = (style.find("pPr/numPr") for style in chain)
             first = next((each for each in elements if each is not None), None)
             is_numbered = first is not None and value_at(first, "numId") != "0"
