@@ -106,7 +106,7 @@ def cell(text: str) -> str:
     """
     text = text.replace("|", "\\|").replace("\n", " ")
     parts = []
-    # Parts with odd numbers are between backticks: a tag there is shown as it is.
+    # Parts with odd numbers are between backticks, where tags need no escape.
     for place, part in enumerate(text.split("`")):
         parts.append(part if place % 2 else part.replace("<", "&lt;"))
     return "`".join(parts)

@@ -69,8 +69,9 @@ class PublishedTable:
 
 @dataclass(frozen=True)
 class RunFolder:
-    """The folder of a run: `results/runs/<data
-    set>/<experiment>/<system>/<settings>/<seed>`.
+    """The folder of a run.
+
+    It is `results/runs/<data set>/<experiment>/<model>/<condition>/seed<k>`.
     """
 
     folder: Path

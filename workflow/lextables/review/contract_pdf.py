@@ -35,7 +35,7 @@ from lextables.sources.characters import plain, without_tags
 # envelope number, are not its own.  A page of WORDS_OF_TEXT words or more has text.
 MIN_WORDS = 25
 WORDS_OF_TEXT = 40
-# A line is repeated if it is on so many pages, and on this share of all pages.
+# A line is repeated if it is on this number, and on this share, of all pages.
 MIN_COPIES = 3
 MIN_REPEATED = 0.5
 HIDDEN = 0b100010  # flags of annotations that no screen shows

@@ -1,4 +1,4 @@
-"""Find the clauses of a user's contract with a trained model."""
+"""Predict the spans of each category in a user's contract, with a trained model."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -21,14 +21,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WindowCount:
-    """Numbers of windows of a contract, each with a question."""
+    """Numbers of windows of a contract."""
 
     windows: int
+    """All windows with all questions."""
     read: int
+    """The windows that the model read."""
     most: int | None
     """The limit of windows that are read for a question; None if there is none."""
     of_question: int
-    """All windows with one question."""
+    """All windows with one question, before the limit."""
 
 
 def read_with_linear_model(

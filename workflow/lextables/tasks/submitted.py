@@ -290,8 +290,9 @@ class Distribution:
     """The probabilities of the choices of an item, collected from the rows of a file.
 
     The item is an example, or a question about a document: its ``kind`` and ``key``
-    name it in messages.  ``choices`` are its answers or options (``choice``).  With
-    ``by_index`` they may also be named by their index, from 0.
+    name it in messages.  ``choices`` are its answers or options (``choice`` is the word
+    for one of them).  With ``by_index`` they may also be named by their index, from 0.
+    ``place`` is that of the item's first row in the file.
     """
 
     kind: str

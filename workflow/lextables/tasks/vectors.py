@@ -24,8 +24,9 @@ def write_vectors(
     queries: Callable[[], Iterable[str]],
     documents: Callable[[], Iterable[str]],
 ) -> None:
-    """Write the vectors of queries and documents; each function returns its texts anew.
+    """Write the vectors of queries and documents.
 
+    Both are functions that return the texts, because these are read twice.
     The job's settings have the encoder and its maximum length.  A job that is repeated
     after it was killed, or for more texts, finds what it encoded before in the folder
     of cached vectors.

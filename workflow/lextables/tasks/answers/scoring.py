@@ -97,7 +97,7 @@ def _answered(
 
 
 def _check_distribution(probabilities: list[float], options: int, where: str) -> None:
-    """Raise `BadInput` for anything but a distribution over so many options."""
+    """Raise `BadInput` for anything but a distribution over this number of options."""
     values = np.asarray(probabilities, dtype=np.float64)
     are_shares = all(as_share(value) is not None for value in values)
     is_valid = len(values) == options and are_shares

@@ -1,4 +1,5 @@
-"""Examples: texts, labels and heads, training subsets, drawing order, and trials.
+"""The examples of a classification task: their texts and labels, training subsets, and
+the order in which they are drawn; and the trials of a search.
 
 A head is one question of the task, with its own answers.
 """

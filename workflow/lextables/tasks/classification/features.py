@@ -1,4 +1,7 @@
-"""Tokens of the texts or pairs that classifiers read, each once for all heads."""
+"""Tokens of the texts or pairs that classifiers read.
+
+Each text or pair is tokenised once for all heads.
+"""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -115,7 +115,9 @@ class ClassificationJobs(TaskJobs):
         return names
 
     def features(self, action: str, run: Run, spec: Spec) -> dict[str, list[str]]:
-        """Tokens, a file for each maximum length; vectors; or the authors' settings."""
+        """The files of tokens (one for each maximum length), of vectors, or of the
+        authors' settings.
+        """
         settings = spec.settings
         if action in ("search", "single-task", "train", "predict"):
             return {"tokens": self._tokens(settings)}

@@ -128,7 +128,7 @@ class TaskView(View):
     """The texts of an example that a model reads, in the registry."""
 
     max_length: PositiveInt | None = None
-    """Texts are cut at so many tokens, if that is less than the grid's length."""
+    """Texts are cut at this number of tokens, if it is less than the grid's length."""
 
     def columns(self) -> View:
         """Return the view without its length."""
@@ -174,7 +174,7 @@ class ClassificationGrid(Grid):
 
     @property
     def tried_updates(self) -> list[int]:
-        """The numbers of updates that trials try, also where the grid has epochs."""
+        """The numbers of updates that trials try; epochs are converted to updates."""
         epoch_updates = [epochs * self.updates_per_epoch for epochs in self.epochs]
         return [*self.updates, *epoch_updates]
 

@@ -98,7 +98,7 @@ class TrainingSettings(ExampleSelection, WeightSettings):
     passes: PositiveFloat | None
     """Passes over the training examples in place of ``updates``."""
     max_updates: PositiveInt | None = None
-    """Highest number of updates, also of a choice; None: no limit."""
+    """Highest number of updates, even if a choice has more; None: no limit."""
     bf16: bool
     """Mixed precision with bfloat16 on a CPU; GPUs that support it always use it."""
     save_every: NonNegativeInt

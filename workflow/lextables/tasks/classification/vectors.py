@@ -1,4 +1,7 @@
-"""Frozen sentence vectors of texts, each once, in pieces that fit a small encoder."""
+"""Vectors of texts by a frozen sentence encoder.
+
+A text is cut into pieces that fit a small encoder, and encoded once.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path

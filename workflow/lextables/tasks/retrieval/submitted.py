@@ -141,7 +141,7 @@ def _check_ranks(query: str, hits: Iterable[tuple[str, RankedHitRow]]) -> None:
 
 
 def _decoded(name: str, names: Collection[str]) -> str:
-    """Return the id in ``names``, also if blanks in ``name`` are percent-encoded
+    """Return the id in ``names``, even if blanks in ``name`` are percent-encoded
     (``as%20is``).
     """
     identifier = known(name, names)

@@ -93,7 +93,7 @@ _AND = re.compile(r"\s+and\s+")
 
 
 def dates(text: str) -> list[Span]:
-    """Return the position of each date in ``text``, also of unfilled ones, in order."""
+    """Return the positions of dates in ``text``, even of unfilled ones, in order."""
     return [match.span() for match in _DATE.finditer(text)]
 
 
@@ -169,9 +169,9 @@ def _shifted(start: int, end: int, offset: int) -> Span:
 PARTS = {"date": dates, "title": titles, "name": names}  # in order of precedence
 LONGEST_RUN = 3  # segments of a candidate, at most
 OUTSIDE = -12.0  # the logit of a segment beyond the contract's ends
-# A feature each: whether a candidate is among so many highest-scored segments.
+# Each n is a feature: whether a candidate is among the n highest-scored segments.
 TOP_RANKS = (1, 2, 4)
-# A feature each: by how much the highest logit of a candidate exceeds it.
+# Each is a feature: by how much the highest logit of a candidate exceeds it.
 HINGES = (-2.0, 0.0, 2.0)
 WORD_BUCKETS = 1 << 14  # hash buckets for the words in and beside a part
 WORD_WEIGHT = 2.0  # by which counts of words are multiplied

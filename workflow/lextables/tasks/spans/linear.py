@@ -357,7 +357,7 @@ def _fit_categories(
 
 
 class GoldSpan(NamedTuple):
-    """An answer: its text, also with the character after it, and its words."""
+    """An answer: its text, its text with the next character, and its words."""
 
     text: str
     with_next: str

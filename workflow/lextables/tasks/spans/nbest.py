@@ -80,9 +80,9 @@ def join(predictions: Iterable[Row], texts: Mapping[str, str]) -> Iterator[Row]:
     in parts, which overlap or touch (only white space is between them).
 
     ``predictions`` are rows of `schema.NBEST`, sorted by question; ``texts`` maps
-    questions to their contract's text.  A span joins only spans at least `MIN_SHARE`
-    times as probable as the best of its run of touching spans; the others are dropped,
-    since a passage is predicted once.  The joined span has the sum of the parts'
+    questions to their contract's text.  In each group of touching spans, spans less
+    than `MIN_SHARE` times as probable as the best one are dropped, since a passage is
+    predicted once; the others are joined.  The joined span has the sum of the parts'
     probabilities, which are shares of one passage, and the logits of the best part; its
     released text is its slice with single blanks.  Of spans with the same released text
     the most probable is kept, as in the n-best rule.  The empty prediction is kept.

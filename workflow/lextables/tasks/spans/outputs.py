@@ -44,9 +44,9 @@ class QuotingSettings(StepSettings):
     """How a question is answered.
 
     `linear`: by the spans of a linear model.  `fixed`: always by ``output``.
-    `frequent`: by the whole contract, if the category is among those that training
-    contracts answer most often.  `relaxed`: by a span that is the whole contract, if a
-    prediction in the category may contain the answer.
+    `frequent`: by the whole contract, if the category is one that training contracts
+    answer often.  `relaxed`: by a span that is the whole contract, if a prediction in
+    the category may contain the answer.
     """
     metric: str | None = None
     """Metric for which a linear model's threshold, or the number of categories, is

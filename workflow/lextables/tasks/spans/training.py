@@ -39,12 +39,12 @@ def training_rows(
     seed: int,
     search: bool,
 ) -> tuple[np.ndarray, float | None]:
-    """Return the indices of the training windows, and the weight of empty ones.
+    """Return the indices of the training windows, and the weight of empty ones (windows
+    without an answer; None stands for the weight 1).
 
-    The weight of windows without an answer is None for 1.  ``splits`` is {contract:
-    split}.  A search leaves out the held-out contracts; below 100 per cent, a random
-    share of the contracts is used.  Empty windows are balanced by a random sample, as
-    in the released code, or by their weight (CUAD, Section 4.1).
+    ``splits`` is {contract: split}.  A search leaves out the held-out contracts; below
+    100 per cent, a random share of the contracts is used.  Empty windows are balanced
+    by a random sample, as in the released code, or by their weight (CUAD, Section 4.1).
     """
     contracts: Set[str] = set(windows.contracts)
     if search:

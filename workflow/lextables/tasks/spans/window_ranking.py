@@ -91,11 +91,11 @@ def fit(texts: Sequence[str], labels: Mapping[str, np.ndarray]) -> Ranker:
     """Return a ranker trained on passages.
 
     ``labels`` states for each category which of them contain an answer, bool
-    (passages,).  TF-IDF (the `MAX_TERMS` most frequent words and word pairs in at least
-    two passages, sublinear counts) and a class-balanced logistic regression for each
-    category.  If all passages of a category contain an answer, or none, its weights are
-    0 and its windows keep their order.  Raises `BadInput` if no word is in two
-    passages.
+    (passages,).  The features are TF-IDF, with sublinear counts, of the `MAX_TERMS`
+    most frequent words and word pairs in at least two passages.  Each category has a
+    class-balanced logistic regression.  If all passages of a category contain an
+    answer, or none, its weights are 0 and its windows keep their order.  Raises
+    `BadInput` if no word is in two passages.
     """
     vectorizer = TfidfVectorizer(
         ngram_range=(1, 2),

@@ -16,7 +16,7 @@ MARK = "mark"  # the experiment of marked paragraphs
 
 
 def run(job: Job) -> None:
-    """Predict with a kind of models."""
+    """Write the predictions of the kind of model in the settings."""
     is_marking = job.experiment == MARK
     kinds = MARKING if is_marking else ANSWERING
     predictor = import_module(f"lextables.tasks.answers.predictors.{job.part}")

@@ -1,4 +1,4 @@
-"""Score what one run answers, or marks."""
+"""Score the answers of one run, or its marks."""
 
 from lextables.pipeline.dataset import read, write
 from lextables.pipeline.run import SCORES

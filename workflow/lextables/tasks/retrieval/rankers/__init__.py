@@ -1,3 +1,4 @@
-"""The kinds of systems that rank documents; each module has a function `rank`
-(`ranking.Ranking`).
+"""The kinds of systems that rank documents, a module each.
+
+Each module has a function `rank`, whose argument is a `ranking.Ranking`.
 """

@@ -53,7 +53,7 @@ def rank(ranking: Ranking) -> HitsByCondition:
         score = _filtered_scores if run.documents == "filtered" else _whole_scores
         scored_rows = score(collection.documents, texts, pools)
         hits[condition] = {}
-        # The rows of a query are consecutive, also if they are in two chunks.
+        # The rows of a query are consecutive, even if they are in two chunks.
         for query_id, rows in groupby(scored_rows, key=itemgetter(0)):
             query_hits = [(document, value) for _, document, value in rows]
             query_hits.sort(key=lambda hit: -hit[1])  # stable: ties keep their order
@@ -132,8 +132,8 @@ def _filtered_scores(
     """As `_whole_scores`, with each document cut to its paragraphs for its own query.
 
     In the released code's chunks, a document may be scored with another query than the
-    one it was cut for.
-    Pools are read in batches, so that memory holds few filtered texts.
+    one for which it was cut.  Pools are read in batches, so that memory holds few
+    filtered texts.
     """
     remaining = iter(pools)
     while batch := list(islice(remaining, POOL_BATCH)):
